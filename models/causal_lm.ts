@@ -28,12 +28,7 @@ import { finalRows, headLogits, HeadPass, LOGIT_ROWS } from "./network/lm_head.t
 import { ActivationStore } from "./network/activation_store.ts";
 import { type PassOptions, trunkRestored } from "./network/restored_pass.ts";
 import { backwardScratch } from "./network/layer_buffers.ts";
-import {
-  type Network,
-  trunkBackward,
-  trunkForward,
-  type TrunkPass,
-} from "./network/forward_pass.ts";
+import { trunkBackward, trunkForward, type TrunkPass } from "./network/forward_pass.ts";
 import {
   adapterSpecs,
   arrangeWeights,
@@ -42,6 +37,7 @@ import {
   initializeAdapter,
   layerAdapters,
   maxLayerRank,
+  type Network,
 } from "./network/weights/model_weights.ts";
 import {
   checkWeights,

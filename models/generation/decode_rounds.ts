@@ -4,7 +4,7 @@
  * the host sees which branches have ended. Branches that have ended run through that one step for
  * nothing. What a branch samples depends on none of this.
  */
-import type { Network } from "../network/forward_pass.ts";
+import type { Network } from "../network/weights/model_weights.ts";
 import type { Decoder } from "./decoder.ts";
 import { type Branch, byDecoder, wantsLogits } from "./generation_job.ts";
 import { samplingBatches, stepsAsOneBatch } from "./sampling/sampling_params.ts";

@@ -14,7 +14,6 @@ import {
   bufferName,
   embed,
   gateAttention,
-  type Network,
   rotate,
   type SaveLayer,
   scoreOptions,
@@ -22,6 +21,7 @@ import {
   type TrunkOptions,
   type TrunkPass,
 } from "../network/forward_pass.ts";
+import type { Network } from "../network/weights/model_weights.ts";
 import { convolve, gateInputs } from "../network/convolution.ts";
 import { deltaForward } from "../network/delta_layer.ts";
 import { canFuseLayers } from "../network/fused_layers.ts";

@@ -17,7 +17,7 @@ import {
 } from "./memory/generation_slots.ts";
 import { withInt8Activations } from "./int8_activations.ts";
 import { updateAdapter } from "../network/dora.ts";
-import type { Network } from "../network/forward_pass.ts";
+import type { Network } from "../network/weights/model_weights.ts";
 import { type GenerationSizes, packedBytes, stepsPerRead } from "./memory/counted_generation.ts";
 import { MAX_COPY_BYTES } from "../network/merged_copies.ts";
 import type { ModelSizes } from "../network/weights/model_sizes.ts";

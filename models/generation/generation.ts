@@ -11,7 +11,7 @@
  * can join; the rows of each make steps of their own. This file schedules; decoder.ts runs them.
  */
 import { Interrupted, RgxError } from "../../core/errors.ts";
-import type { Network } from "../network/forward_pass.ts";
+import type { Network } from "../network/weights/model_weights.ts";
 import type { Workspace } from "../network/workspace.ts";
 import { promptAlignment, releasePrompt, RowAllocator } from "./cache/cached_prompt.ts";
 import { PromptCache } from "./cache/prompt_cache.ts";

@@ -4,7 +4,7 @@
  */
 import { coreCacheBytes } from "../../core/machine/caches.ts";
 import { weightsFitInCache } from "../network/fused_layers.ts";
-import type { Network } from "../network/forward_pass.ts";
+import type { Network } from "../network/weights/model_weights.ts";
 import { floatBytes } from "../network/workspace.ts";
 import { shareOfRows } from "../../kernels/ops/decode_layer/spec.ts";
 import type { RowRange } from "./cache/cached_prompt.ts";

@@ -11,7 +11,7 @@ import type { Tensor } from "../../kernels/tensor.ts";
 import type { PromptRows, RowRange } from "./cache/cached_prompt.ts";
 import type { SampledRow } from "./sampling/decode_sampler.ts";
 import { layerWindows } from "../architectures/mod.ts";
-import type { Network } from "../network/forward_pass.ts";
+import type { Network } from "../network/weights/model_weights.ts";
 import type { Workspace } from "../network/workspace.ts";
 
 /** A branch as a decode step sees it. */

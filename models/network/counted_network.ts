@@ -1,9 +1,14 @@
 /** A model without values on a device that counts: what it allocates is what the model would. */
 import { CountingDevice, type PartOf } from "../../kernels/devices/counting/device.ts";
-import type { Network } from "./forward_pass.ts";
 import { RopeTables } from "./rope_table.ts";
 import type { ModelSizes } from "./weights/model_sizes.ts";
-import { adapterSpecs, arrangeWeights, baseSpecs, maxLayerRank } from "./weights/model_weights.ts";
+import {
+  adapterSpecs,
+  arrangeWeights,
+  baseSpecs,
+  maxLayerRank,
+  type Network,
+} from "./weights/model_weights.ts";
 import { Parameters } from "./weights/parameters.ts";
 
 /** The tensors of a model without values: of its base, and with those of the adapter on top. */

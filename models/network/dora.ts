@@ -4,7 +4,7 @@
  * A's input is dropped; PEFT also drops the input of W where it multiplies it by gain − 1.
  */
 import { linearDims, modulesOf } from "../architectures/mod.ts";
-import type { Network } from "./forward_pass.ts";
+import type { Network } from "./weights/model_weights.ts";
 import { updateTable } from "./embedding_adapter.ts";
 import { weightOperand } from "./linear.ts";
 import type { Workspace } from "./workspace.ts";

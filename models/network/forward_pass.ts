@@ -36,8 +36,6 @@ import type { ModelConfig } from "../architectures/model_config.ts";
 import type { Parameter } from "./types.ts";
 import type { Workspace } from "./workspace.ts";
 
-export type { Network } from "./weights/model_weights.ts";
-
 /** Which activations are kept after their layer: all, only the layers' inputs, or none. */
 export type Keep = "all" | "inputs" | "none";
 

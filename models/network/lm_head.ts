@@ -6,7 +6,8 @@
  */
 import type { Tensor } from "../../kernels/tensor.ts";
 import { type AdapterDropout, dropoutOfRows } from "./dropout.ts";
-import type { Network, TrunkPass } from "./forward_pass.ts";
+import type { TrunkPass } from "./forward_pass.ts";
+import type { Network } from "./weights/model_weights.ts";
 import {
   addLowRankDx,
   addLowRankGradient,

@@ -9,11 +9,10 @@
 import type { Device } from "../../kernels/device.ts";
 import type { Tensor } from "../../kernels/tensor.ts";
 import type { Linear } from "./linear.ts";
-import type { Network } from "./forward_pass.ts";
 import { isOfExperts } from "../architectures/mixtures.ts";
 import { architectureOf, linearDims } from "../architectures/mod.ts";
 import type { ModelSizes } from "./weights/model_sizes.ts";
-import { layerAdapters, withLinears } from "./weights/model_weights.ts";
+import { layerAdapters, type Network, withLinears } from "./weights/model_weights.ts";
 import { copyLength, type WeightCopies } from "./weights/model_base.ts";
 
 /** Maximum bytes of merged copies. Beyond it adapters stay separate. */

@@ -9,10 +9,10 @@ import {
   bufferName,
   type Keep,
   layerPass,
-  type Network,
   packedAttention,
   type TrunkPass,
 } from "./forward_pass.ts";
+import type { Network } from "./weights/model_weights.ts";
 import {
   type LayerActivations,
   layerActivations,

@@ -12,7 +12,8 @@ import { NO_ROW } from "../../../kernels/ops/short_conv/spec.ts";
 import type { Tensor } from "../../../kernels/tensor.ts";
 import { convWidth } from "../../architectures/mod.ts";
 import type { PromptStates } from "../../network/delta_layer.ts";
-import type { Network, TrunkOptions } from "../../network/forward_pass.ts";
+import type { TrunkOptions } from "../../network/forward_pass.ts";
+import type { Network } from "../../network/weights/model_weights.ts";
 import type { Workspace } from "../../network/workspace.ts";
 import type { PrefillBatch, PrefillPrompt } from "./prefill_batch.ts";
 

@@ -3,7 +3,7 @@
  * the last step of a full generation on a device without data.
  */
 import type { ActivationStore } from "../../network/activation_store.ts";
-import type { Network } from "../../network/forward_pass.ts";
+import type { Network } from "../../network/weights/model_weights.ts";
 import { MAX_COPY_BYTES } from "../../network/merged_copies.ts";
 import { byOwner, countedNetwork } from "../../network/counted_network.ts";
 import type { ModelSizes } from "../../network/weights/model_sizes.ts";

@@ -11,7 +11,7 @@ import { COUNTER_WORDS } from "../../../kernels/ops/sample/spec.ts";
 import { type HostArray, type Tensor, VIEW_ALIGNMENT } from "../../../kernels/tensor.ts";
 import type { ConstrainedText } from "../../grammar/token_constraint.ts";
 import { headLogits } from "../../network/lm_head.ts";
-import type { Network } from "../../network/forward_pass.ts";
+import type { Network } from "../../network/weights/model_weights.ts";
 import type { SamplingBatch, SamplingParams } from "./sampling_params.ts";
 import type { Workspace } from "../../network/workspace.ts";
 
