@@ -106,16 +106,20 @@ interface GgufKey {
   readonly value: (config: ModelConfig) => number | number[] | boolean[] | undefined;
 }
 
+type AddKey = (
+  key: string,
+  type: GgufKey["type"],
+  name: string | null,
+  value?: GgufKey["value"],
+) => void;
+
 /** All metadata of an architecture but its RoPE scaling, in the order in which they are written. */
 export function ggufKeys(architecture: Architecture): GgufKey[] {
   const { gguf, experts, inLayer, positions, growingQueries } = architecture;
-  const { sizes, scalars = {}, softCaps } = architecture.config, keys: GgufKey[] = [];
-  const add = (
-    key: string,
-    type: GgufKey["type"],
-    name: string | null,
-    value: GgufKey["value"] = () => undefined,
-  ) => keys.push({ key, type, name, value });
+  const { sizes, scalars = {}, softCaps = {} } = architecture.config, keys: GgufKey[] = [];
+  const add: AddKey = (key, type, name, value = () => undefined) => {
+    keys.push({ key, type, name, value });
+  };
   for (const [key, size, type] of sizesOf(architecture)) {
     const name = sizes[size] ?? null, isRead = !CHECKED.includes(key) && !UNREAD.includes(key);
     // Without a key in the config.json it follows from the other sizes.
@@ -129,17 +133,11 @@ export function ggufKeys(architecture: Architecture): GgufKey[] {
     add(EXPERTS.count, "u32", experts.count[0] ?? null, ({ experts }) => experts?.count);
     add(EXPERTS.chosen, "u32", CHOSEN, ({ experts }) => experts?.chosen);
   }
-  for (
-    const [scalar, [name, power]] of Object.entries(scalars) as [
-      Scalar,
-      readonly [string, number],
-    ][]
-  ) {
+  type Entries<Name> = [Name, readonly [name: string, number]][];
+  for (const [scalar, [name, power]] of Object.entries(scalars) as Entries<Scalar>) {
     if (power === 1) add(SCALARS[scalar], "f32", name, (config) => scalarOf(config, scalar));
   }
-  for (
-    const [cap, [name]] of Object.entries(softCaps ?? {}) as [SoftCap, readonly [string, number]][]
-  ) {
+  for (const [cap, [name]] of Object.entries(softCaps) as Entries<SoftCap>) {
     add(SOFT_CAPS[cap], "f32", name, (config) => config.softCaps?.[cap] ?? 0);
   }
   if (gguf === "qwen35") addDelta(add);
@@ -155,23 +153,15 @@ export function ggufKeys(architecture: Architecture): GgufKey[] {
   const window = "attention.sliding_window";
   add(window, "u32", "sliding_window", ({ slidingWindow }) => slidingWindow || undefined);
   if (!isTyped(architecture)) return keys;
-  const slides = ({ slidingWindow }: ModelConfig) =>
-    slidingWindow && architecture.window === "typed" && gguf !== "gemma2";
-  add(
-    PATTERN,
-    "bool",
-    null,
-    (config) =>
-      slides(config)
-        ? eachLayer(config, (layer) => layerType(config, layer) === "sliding")
-        : undefined,
-  );
-  add(
-    SLIDING_BASE,
-    "f32",
-    null,
-    (config) => slides(config) ? (config.slidingRope ?? config).ropeTheta : undefined,
-  );
+  /** A value that is written where some layers have a window. */
+  const ifSliding = (value: GgufKey["value"]): GgufKey["value"] => (config) =>
+    config.slidingWindow && architecture.window === "typed" && gguf !== "gemma2"
+      ? value(config)
+      : undefined;
+  const slides = (config: ModelConfig) =>
+    eachLayer(config, (layer) => layerType(config, layer) === "sliding");
+  add(PATTERN, "bool", null, ifSliding(slides));
+  add(SLIDING_BASE, "f32", null, ifSliding((config) => (config.slidingRope ?? config).ropeTheta));
   return keys;
 }
 
@@ -180,9 +170,7 @@ function eachLayer<T>({ numLayers }: ModelConfig, of: (layer: number) => T): T[]
 }
 
 /** The metadata of delta rules, and of which layers have them. */
-function addDelta(
-  add: (key: string, type: GgufKey["type"], name: string | null, value?: GgufKey["value"]) => void,
-): void {
+function addDelta(add: AddKey): void {
   for (const [key, name] of Object.entries(DELTA_KEYS)) {
     add(key, "u32", name, (config) => {
       const interval = { full_attention_interval: attentionInterval(config) };
@@ -191,13 +179,9 @@ function addDelta(
     });
   }
   add(DELTA_WIDTH, "u32", null, ({ delta }) => delta && delta.valueHeads * delta.valueDim);
-  add(
-    RECURRENT,
-    "bool",
-    null,
-    (config) =>
-      config.delta && eachLayer(config, (layer) => config.layerTypes![layer] === "linear"),
-  );
+  const recurs = (config: ModelConfig) =>
+    eachLayer(config, (layer) => config.layerTypes![layer] === "linear");
+  add(RECURRENT, "bool", null, (config) => config.delta && recurs(config));
   add(SECTIONS, "i32", null, ({ delta, headDim, rotaryDim = headDim }) => {
     const third = (rest: number) => Math.ceil((rotaryDim / 2 - rest) / 3);
     return delta && [third(0), third(1), third(2), 0];
