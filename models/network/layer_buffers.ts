@@ -29,8 +29,8 @@ type Stored = Always | Sometimes;
 
 /** Elements per row of each activation, or 0 where a layer does not have it; then the others. */
 function widthsOf(config: ModelConfig, layer: number): Record<Stored, number> {
-  const { activation, attentionGate } = architectureOf(config),
-    attends = hasAttention(config, layer);
+  const { activation, attentionGate } = architectureOf(config);
+  const attends = hasAttention(config, layer);
   const { hiddenSize: d, numHeads, numKvHeads, headDim } = config;
   const has = (part: WeightPart, width: number) => hasPart(config, part, layer) ? width : 0;
   const heads = attends ? numHeads : 0, q = heads * headDim;
@@ -267,8 +267,8 @@ function backwardWidths({ config, maxRank }: Pick<Network, "config" | "maxRank">
   const { hiddenSize: d, numHeads, numKvHeads, headDim, delta } = config;
   const q = numHeads * headDim, kv = numKvHeads * headDim, chosen = chosenExperts(config);
   const gate = architectureOf(config).attentionGate ? q : 0, { valueHeads = 0 } = delta ?? {};
-  const conv = hasPart(config, "convIn") ? d : 0,
-    width = delta === undefined ? 0 : convWidth(config);
+  const conv = hasPart(config, "convIn") ? d : 0;
+  const width = delta === undefined ? 0 : convWidth(config);
   const out = valueHeads * (delta?.valueDim ?? 0);
   return {
     dh: d, // the derivative by the layer's output, later replaced by the one by its input
