@@ -83,13 +83,9 @@ export async function upload(
   requireToken(settings);
   const onNotice = (message: string) => options.onEvent?.({ type: "notice", message });
   const connection = { ...options, onNotice };
-  const whole = await wholeName(name, settings, connection), work = { name: whole, revision };
-  return await connected(
-    settings,
-    work,
-    connection,
-    (http) => new Upload(http, options).run(files),
-  );
+  const target = { name: await wholeName(name, settings, connection), revision };
+  const work = (http: HubHttp) => new Upload(http, options).run(files);
+  return await connected(settings, target, connection, work);
 }
 
 /** The name with its user, or the token's. @throws UsageError without a token; RgxError */
