@@ -70,14 +70,18 @@ export class Chunks {
   }
 
   add(choice: object, more: object = {}): void {
-    const { head, stream: { includeUsage, continuousUsage } } = this;
-    const usage = { usage: continuousUsage ? usageOf(this.#running) : null };
-    this.send({ ...head, choices: [choice], ...includeUsage && usage, ...more });
+    this.send({ ...this.head, choices: [choice], ...this.#usageSoFar(), ...more });
   }
 
   end(answers: readonly PromptAnswer[]): void {
     if (!this.stream.includeUsage) return;
     this.send({ ...this.head, choices: [], usage: usageOf(answers) });
+  }
+
+  #usageSoFar(): object {
+    const { includeUsage, continuousUsage } = this.stream;
+    if (!includeUsage) return {};
+    return { usage: continuousUsage ? usageOf(this.#running) : null };
   }
 }
 
