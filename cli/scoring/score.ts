@@ -77,7 +77,7 @@ async function serveRewards(
 }
 
 async function scoreFile(file: string, options: ScoreFlags): Promise<number> {
-  const input = pieces(file);
+  using opened = await openInput(file); // before the files of tasks are read
   const { completions = false, task: files } = options;
   for (const path of files) await registerTaskFile(path);
   const threads = files.length > 0 ? 1 : options.threads ?? defaultThreads();
@@ -90,7 +90,7 @@ async function scoreFile(file: string, options: ScoreFlags): Promise<number> {
   /** Pieces that are not written yet, the oldest first. They are written in this order. */
   const pending: Promise<void>[] = [];
   try {
-    for await (const lines of input) {
+    for await (const lines of pieces(opened)) {
       if (threads === 1 || alone < ALONE) {
         alone += lines.length;
         const piece = scoreLines(new TextDecoder().decode(lines), completions);
@@ -117,18 +117,19 @@ async function scoreFile(file: string, options: ScoreFlags): Promise<number> {
   return scoreExit(total, file, line);
 }
 
-/**
- * The content of a file or of stdin ("-") so far, cut at line ends. A line that is longer than a
- * piece stays whole.
- * @throws UsageError for a path that is no file
- */
-async function* pieces(file: string): AsyncGenerator<Uint8Array<ArrayBuffer>> {
-  const info = file === "-" ? null : await Deno.stat(file).catch((cause) => {
+/** Opens a file; null = "-", stdin. @throws UsageError for a path that is no file */
+async function openInput(file: string): Promise<Deno.FsFile | null> {
+  if (file === "-") return null;
+  const info = await Deno.stat(file).catch((cause) => {
     if (!(cause instanceof Deno.errors.NotFound)) throw cause;
     throw new UsageError(`${file}: no such file`, { cause });
   });
-  if (info?.isDirectory) throw new UsageError(`${file}: is a folder, expected a JSONL file`);
-  using opened = info === null ? null : await Deno.open(file);
+  if (info.isDirectory) throw new UsageError(`${file}: is a folder, expected a JSONL file`);
+  return await Deno.open(file);
+}
+
+/** The input so far, cut at line ends. A line that is longer than a piece stays whole. */
+async function* pieces(opened: Deno.FsFile | null): AsyncGenerator<Uint8Array<ArrayBuffer>> {
   const input = opened ?? Deno.stdin;
   let unfinished: Uint8Array<ArrayBuffer>[] = [];
   for (;;) {
@@ -152,8 +153,9 @@ interface Counts {
 }
 
 async function scoreRewardLines(file: string, rubric: Rubric, maxLength: number): Promise<Counts> {
+  using opened = await openInput(file);
   let number = 0, scored = 0, failed = 0;
-  for await (const piece of pieces(file)) {
+  for await (const piece of pieces(opened)) {
     const samples: RewardSample[] = [], results: (string | null)[] = [];
     const lines = new TextDecoder().decode(piece).split("\n");
     if (lines.at(-1) === "") lines.pop();

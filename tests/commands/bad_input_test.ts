@@ -75,6 +75,7 @@ test.inFolder("arguments that mean nothing are refused, with a suggestion", asyn
     [["tasks", "sample", "chain_sum", "--set", "min_terms"], ["key=value"]],
     [["tasks", "sample", "chain_sum", "--split", "dev"], ['"dev"', "validation"]],
     [["score", "nothing.jsonl"], ["nothing.jsonl: no such file"]],
+    [["score", "nothing.jsonl", "--task", "none.ts"], ["nothing.jsonl: no such file"]],
     [["score", "."], ["is a folder, expected a JSONL file"]],
     [["config", "show", "quickstart", "trainig.max_steps=3"], ["training.max_steps"]],
   ];
