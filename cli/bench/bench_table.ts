@@ -253,8 +253,17 @@ export function csvTable(result: AllTasksResultFile): string {
   const played = [
     ...new Set(all.flatMap(({ dialogues }) => Object.keys(dialogues?.metrics ?? {}))),
   ];
-  const fields = ["correct", "total", "mean_score", "format_rate", "truncated_rate"]
-    .concat("mean_completion_tokens", "overlap", "errors", "too_long");
+  const fields = [
+    "correct",
+    "total",
+    "mean_score",
+    "format_rate",
+    "truncated_rate",
+    "mean_completion_tokens",
+    "overlap",
+    "errors",
+    "too_long",
+  ] as const;
   const header = [
     ..."task model accuracy ci95_low ci95_high".split(" "),
     ...fields,
@@ -266,7 +275,7 @@ export function csvTable(result: AllTasksResultFile): string {
     name,
     r.accuracy,
     ...r.ci95,
-    ...fields.map((field) => r[field as keyof typeof r]),
+    ...fields.map((field) => r[field]),
     ...levels.map((k) => samples?.pass_at[k]),
     ...(sampled ? [samples?.avg_at_k, samples?.majority_at_k] : []),
     ...(hasDialogues ? [dialogues?.reward, dialogues?.answers] : []),

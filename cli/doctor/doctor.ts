@@ -312,11 +312,14 @@ interface DeviceReport {
 async function measureDevices(hasWebgpu: boolean, hasVulkan: boolean) {
   const devices: DeviceReport[] = [];
   let tiles = "", bf16Unit = "";
-  const one = { threads: 1 }, others = ["wasm"];
-  if (hasWebgpu) others.push("webgpu");
-  if (hasVulkan) others.push("vulkan");
-  const wanted = others.map((name): [string, Partial<typeof one>] => [name, {}]);
-  for (const [name, options] of [["reference", one], ["wasm", one], ...wanted] as typeof wanted) {
+  const wanted: [name: string, options: { threads?: number }][] = [
+    ["reference", { threads: 1 }],
+    ["wasm", { threads: 1 }],
+    ["wasm", {}],
+  ];
+  if (hasWebgpu) wanted.push(["webgpu", {}]);
+  if (hasVulkan) wanted.push(["vulkan", {}]);
+  for (const [name, options] of wanted) {
     const device = await createDevice(name, options), { threads } = device;
     if (!devices.some((d) => d.name === name && d.threads === threads)) {
       const { products, bandwidth } = await measureDevice(device, 1000);

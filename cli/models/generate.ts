@@ -196,8 +196,16 @@ function promptOf(text: string, flags: GenerateFlags, tokenizer: Tokenizer): num
 }
 
 /** Flags about a model in this process, which have no meaning for a server. */
-const LOCAL = ["adapter", "dtype", "loadIn8bit", "loadIn4bit", "activations"]
-  .concat("device", "threads", "computeDtype") as (keyof GenerateFlags)[];
+const LOCAL = [
+  "adapter",
+  "dtype",
+  "loadIn8bit",
+  "loadIn4bit",
+  "activations",
+  "device",
+  "threads",
+  "computeDtype",
+] as const;
 
 async function generateRemotely(
   baseUrl: string,
