@@ -4,6 +4,7 @@
  * are those of a run's own evaluation (`drawArguments`), so neither batches nor a resume change an
  * answer.
  */
+import { counted } from "../../core/counted.ts";
 import { RgxError } from "../../core/errors.ts";
 import { type Dialogue, type DialogueSetup, endTokens } from "../dialogue/dialogue.ts";
 import { evaluateDialogues } from "../dialogue/evaluate_dialogues.ts";
@@ -55,7 +56,7 @@ class LocalModel implements Answerer {
   ) {
     const { name, threads, adapter } = loaded.model.device;
     this.device = adapter === undefined
-      ? `${name}, ${threads} thread${threads === 1 ? "" : "s"}`
+      ? `${name}, ${counted(threads, "thread")}`
       : `${name}, ${adapter.name}`;
     this.#settings = settings;
     const { prompt, keepPromptTokens, dialogues } = settings;

@@ -239,8 +239,7 @@ export function fewerThanAsked(
     const asked = sizeOf(requested, options, 0);
     const { label, entries } = sets[i]!;
     return entries.length >= asked ? [] : [
-      `${label} has ${entries.length} different question${entries.length === 1 ? "" : "s"}, ` +
-      `${asked} were asked for`,
+      `${label} has ${counted(entries.length, "different question")}, ${asked} were asked for`,
     ];
   });
 }

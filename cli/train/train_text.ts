@@ -107,7 +107,7 @@ export function kernelsLine(
   >,
 ): string {
   const parts = [
-    `${measured} shape${measured === 1 ? "" : "s"} measured in ${seconds.toFixed(1)} s`,
+    `${counted(measured, "shape")} measured in ${seconds.toFixed(1)} s`,
     ...(known > 0 ? [`${known} known from before`] : []),
     ...(left > 0 ? [`${left} not measured in the time`] : []),
   ];

@@ -1,6 +1,6 @@
 /** Results of benchmarks: accuracies, comparisons, and every problem with its answers. */
 import { html, nothing, render } from "lit-html";
-import { percentDigits } from "../../../core/counted.ts";
+import { counted, percentDigits } from "../../../core/counted.ts";
 import type { ModelResult } from "../../../bench/results/result_file.ts";
 import type {
   BenchmarkDetails,
@@ -88,7 +88,7 @@ function contents(details: BenchmarkDetails, state: PageState): Part {
   );
   const means = Object.entries(average).filter(([, { tasks }]) => tasks > 0)
     .map(([model, one]) => [
-      `average of ${one.tasks} task${one.tasks === 1 ? "" : "s"}`,
+      `average of ${counted(one.tasks, "task")}`,
       model,
       accuracyCell(one),
       ...Array(6).fill("–"),

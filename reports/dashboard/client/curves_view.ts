@@ -1,5 +1,6 @@
 /** Curves of several runs laid over one another, live, with smoothing and zoom. */
 import { html, render } from "lit-html";
+import { counted } from "../../../core/counted.ts";
 import type { CurvesOfRun, Overview } from "../data_routes.ts";
 import type { Curve } from "../reading/metrics_file.ts";
 import type { RunInfo } from "../reading/run_state.ts";
@@ -213,7 +214,7 @@ function progressNote(runs: readonly ShownRun[], answers: CurveAnswers, all: num
   const rest = runs.filter(({ id }) => answers.of(id)?.complete !== true).length;
   return rest > 0
     ? `A first look at ${runs.length} runs; all steps of ${rest} of them are being read …`
-    : `${runs.length} of ${all} run${all === 1 ? "" : "s"}`;
+    : `${runs.length} of ${counted(all, "run")}`;
 }
 
 // The curves of the runs that the server has sent so far.

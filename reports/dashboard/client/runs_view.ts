@@ -1,5 +1,6 @@
 /** The list of runs, sorted and filtered, with the course of each, and links to several. */
 import { html, nothing, render, svg } from "lit-html";
+import { counted } from "../../../core/counted.ts";
 import type { Overview } from "../data_routes.ts";
 import type { Spark } from "../reading/metrics_file.ts";
 import type { RunInfo } from "../reading/run_state.ts";
@@ -75,7 +76,7 @@ function nameCell({ id, name, runName, tags, note, job, restarts }: RunInfo): Pa
   const more = [
     ...(runName === null || runName === name ? [] : [runName]),
     ...(job === null ? [] : [`job ${job.id}`]),
-    ...(restarts === 0 ? [] : [`${restarts} restart${restarts === 1 ? "" : "s"}`]),
+    ...(restarts === 0 ? [] : [counted(restarts, "restart")]),
     ...(note === "" ? [] : [note]),
   ].join(" · ");
   return html`
@@ -214,7 +215,7 @@ export function runsView(state: PageState): View {
     const found = fitting(), sorted = (names: string[]) => [...new Set(names)].sort();
     const note = runs.length === 0
       ? `No run yet in ${overview.folders.join(", ")}; one appears here when it starts.`
-      : `${found.length} of ${runs.length} run${runs.length === 1 ? "" : "s"}`;
+      : `${found.length} of ${counted(runs.length, "run")}`;
     const curves = chosen.size === 0 ? "Show curves" : `Show curves of ${chosen.size}`;
     const states = sorted(runs.map(({ status }) => status));
     const tags = sorted(runs.flatMap((run) => run.tags));
