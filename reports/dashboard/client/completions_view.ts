@@ -15,7 +15,18 @@ import {
 } from "./dom.ts";
 import { short } from "./text.ts";
 
-const FILTERS = ["from", "to", "prompt", "text", "answer", "advantage", "reward", "min", "max"];
+const FIELDS = [
+  "run",
+  "from",
+  "to",
+  "prompt",
+  "text",
+  "answer",
+  "advantage",
+  "reward",
+  "min",
+  "max",
+] as const;
 const ANSWERS = [["", "any"], ["found", "found"], ["none", "not found"]] as const;
 const ADVANTAGES = [
   ["", "any"],
@@ -33,13 +44,13 @@ export function completionsView(state: PageState): View {
     };
   }
   const content = document.createElement("div");
-  const fields = new Fields(state, ["run", ...FILTERS], debounced(() => void pages.load()));
-  const filter = fields.values as Record<string, string>;
-  filter["run"] ||= runs[0]!.id;
+  const fields = new Fields(state, FIELDS, debounced(() => void pages.load()));
+  const filter = fields.values;
+  filter.run ||= runs[0]!.id;
   let rewards: string[] = [], weights: Record<string, number> = {}, weighed = "";
 
   const pages = new PagedRows<CompletionPage>(async (after) => {
-    const run = filter["run"]!;
+    const { run } = filter;
     if (weighed !== run) {
       weights = (await ask<RunDetails>("run", { run })).weights;
       weighed = run;
@@ -60,7 +71,7 @@ export function completionsView(state: PageState): View {
 
   function draw(note: string, problems: Part): void {
     const { prompt, text, reward } = filter;
-    const names = reward === "" || rewards.includes(reward!) ? rewards : [...rewards, reward!];
+    const names = reward === "" || rewards.includes(reward) ? rewards : [...rewards, reward];
     const isDialogue = pages.rows.some((row) => row.dialogue !== null);
     render(
       html`
@@ -87,7 +98,7 @@ export function completionsView(state: PageState): View {
           ? html`<p class="note"><span class="turn counted">model: the loss counts it</span>
             <span class="turn not-counted">came back to the model: not counted</span></p>`
           : nothing}
-        ${completionTable(pages.rows, weights, { prompt: prompt!, text: text! })} ${pages.more}
+        ${completionTable(pages.rows, weights, { prompt, text })} ${pages.more}
       `,
       content,
     );
@@ -100,7 +111,7 @@ export function completionsView(state: PageState): View {
     content,
     changed(changes) {
       // New steps come first; a list that a person is reading further down stays as it is.
-      if (changes.runs.includes(filter["run"]!) && scrollY < 200) void pages.load();
+      if (changes.runs.includes(filter.run) && scrollY < 200) void pages.load();
     },
   };
 }
