@@ -8,9 +8,10 @@ import type { RunKind } from "../configs/load.ts";
 import { UsageError } from "../core/errors.ts";
 import { ENVIRONMENT_HOST, REWARD_HOST, TASK_HOST } from "../core/sandbox/host_commands.ts";
 import { TUNE_COMMAND } from "../kernels/tuning/command.ts";
+import type { BenchFlags } from "./bench/bench_request.ts";
 import * as jobTables from "./cluster/job_flags.ts";
 import * as tables from "./flag_tables.ts";
-import { addFlags, type FlagsOf, oneModel, type Table } from "./flags.ts";
+import { addFlags, oneModel, type Table } from "./flags.ts";
 import * as scoring from "./scoring/score_flags.ts";
 import { DPO_HELP, SFT_HELP, TRAIN, TRAIN_HELP } from "./train/run_flags.ts";
 
@@ -282,8 +283,6 @@ function trainWork(kind: RunKind): Work {
     return await train(config, overrides, options, known, kind);
   };
 }
-
-type BenchFlags = FlagsOf<"BENCH">;
 
 async function bench(flags: BenchFlags): Promise<number> {
   (await import("./stop_control.ts")).listenEarly();
