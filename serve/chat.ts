@@ -108,7 +108,7 @@ function wholeAnswer(
 }
 
 /** The answer as a message; its text is null where it only calls tools. */
-export function messageOf({ answer }: Choice, use: ToolUse | null) {
+function messageOf({ answer }: Choice, use: ToolUse | null) {
   const { content, reasoning, toolCalls } = answer;
   const message = { role: "assistant", content };
   if (use === null) return message;

@@ -187,7 +187,7 @@ export function callsOf(message: Fields, path: string): ToolCall[] {
 }
 
 /** A call as OpenAI's API has it. */
-export interface ApiCall {
+interface ApiCall {
   id: string;
   type: "function";
   function: { name: string; arguments: string };

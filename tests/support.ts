@@ -66,7 +66,7 @@ export async function rgx(
 }
 
 /** Runs `rgx` to its end, in a process of its own. @param input the text of its standard input */
-export async function rgxAlone(
+async function rgxAlone(
   args: readonly string[],
   input = "",
   env: Record<string, string> = {},

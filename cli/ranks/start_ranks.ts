@@ -226,7 +226,7 @@ function rankMachine(): RankMachine {
   };
 }
 
-export interface Launcher {
+interface Launcher {
   name: Abi | "srun";
   command: string;
   /** Arguments before the number of ranks. */

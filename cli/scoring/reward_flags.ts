@@ -11,7 +11,7 @@ export interface RewardFlags {
   config?: string;
 }
 
-export interface ChosenRewards {
+interface ChosenRewards {
   sections: readonly RewardSection[];
   rewardTimeout: number;
   /** Longest completion of the configuration. */

@@ -19,7 +19,7 @@ const PACKAGE_IMPORT = /(\bfrom\s*|\bimport\s*|\bimport\(\s*)"([^"./][^"]*)"/g;
 const CHECKED = "// @ts-nocheck\n";
 
 /** Path in the package → source. */
-export type Modules = Map<string, string>;
+type Modules = Map<string, string>;
 
 /** Reads the sources of a package. */
 export class ModuleReader {

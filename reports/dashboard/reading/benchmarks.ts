@@ -27,7 +27,6 @@ export interface ExampleFilter {
 const MAX_KEPT = 8;
 const MAX_FILE_BYTES = 2 ** 29;
 
-export type BenchmarkInfo = ReturnType<typeof benchmarkInfo>;
 export type BenchmarkDetails = Awaited<ReturnType<Benchmarks["details"]>>;
 export type ExamplePage = Awaited<ReturnType<Benchmarks["examples"]>>;
 

@@ -36,7 +36,7 @@ const STATUSES: readonly string[] = ["running", "completed", "stopped", "failed"
  * The state of a run: the words of `run.json`; "killed": it says that the run goes on, but no
  * process holds its lock.
  */
-export type RunStatus = "running" | "completed" | "stopped" | "failed" | "killed" | "unknown";
+type RunStatus = "running" | "completed" | "stopped" | "failed" | "killed" | "unknown";
 
 /** A run in the list. Times are ISO 8601; unknown values are null. */
 export type RunInfo = Awaited<ReturnType<typeof readRunInfo>>;
