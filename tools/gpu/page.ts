@@ -184,10 +184,8 @@ function speedTexts(found: CampaignResult): string[] {
     const { copy, dispatch_us, to_card, from_card, look_us } = bus;
     texts.push(
       `A dispatch takes ${fixed(dispatch_us, 1)} µs of the host. To the card ${fixed(to_card)} ` +
-        `GB/s, from it ${fixed(from_card)} GB/s; reading four bytes takes ${
-          fixed(look_us, 0)
-        } µs. ` +
-        `A copy in its memory: ${fixed(copy, 1)} GB/s.`,
+        `GB/s, from it ${fixed(from_card)} GB/s; reading four bytes takes ` +
+        `${fixed(look_us, 0)} µs. A copy in its memory: ${fixed(copy, 1)} GB/s.`,
     );
   }
   if (decode !== undefined) {
