@@ -92,10 +92,7 @@ export class LineProcess {
     this.#exitCode = signal === null ? code : null;
     // A child of the program may hold its pipes for longer. While this process is busy, it reads
     // nothing, so that this time does not count.
-    const { promise: late, resolve } = Promise.withResolvers<void>();
-    const stopTimer = runningTimeout(resolve, REST_MS);
-    await Promise.race([Promise.all([lines, errors]), late]);
-    stopTimer();
+    await atMost(REST_MS, Promise.all([lines, errors]), runningTimeout);
     this.#end(`its process ended (${signal ?? `exit code ${code}`})`);
     await this.#input.close();
   }

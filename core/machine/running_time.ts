@@ -41,13 +41,27 @@ export function runningWait(
   }
 }
 
-/** Waits for some work, but at most so many milliseconds of the clock. @throws what it throws */
-export async function atMost(milliseconds: number, work: Promise<unknown>): Promise<void> {
+/** Calls `late` after so many milliseconds of the clock. @returns ends it */
+function clockTimeout(late: () => void, milliseconds: number): () => void {
+  const timer = setTimeout(late, milliseconds);
+  return () => clearTimeout(timer);
+}
+
+/**
+ * Waits for some work, but at most so many milliseconds.
+ * @param timeout measures them, by the clock or in which this process could run
+ * @throws what the work throws
+ */
+export async function atMost(
+  milliseconds: number,
+  work: Promise<unknown>,
+  timeout = clockTimeout,
+): Promise<void> {
   const { promise: late, resolve } = Promise.withResolvers<void>();
-  const timer = setTimeout(resolve, milliseconds);
+  const stop = timeout(resolve, milliseconds);
   try {
     await Promise.race([work, late]);
   } finally {
-    clearTimeout(timer);
+    stop();
   }
 }
