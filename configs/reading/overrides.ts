@@ -6,6 +6,7 @@
  * scalars or flow collections. Later overrides win.
  */
 import { UsageError } from "../../core/errors.ts";
+import { isRecord } from "../../core/json_file.ts";
 import { didYouMean } from "../../core/suggest.ts";
 import { exists } from "../../core/paths.ts";
 import { experimentNames } from "../documents/embedded.ts";
@@ -395,7 +396,7 @@ export function overrideArguments(overrides: ConfigOverrides): string[] {
     Object.entries(values).flatMap(([key, value]) => {
       if (value === undefined) return [];
       const path = prefix + key;
-      if (sections.has(path) && isMap(value)) return collect(value, `${path}.`);
+      if (sections.has(path) && isRecord(value)) return collect(value, `${path}.`);
       const text = JSON.stringify(value);
       if (text !== undefined) return [`${path}=${text}`];
       throw new UsageError(`overrides: ${path} is a ${typeof value}`, {
@@ -405,7 +406,7 @@ export function overrideArguments(overrides: ConfigOverrides): string[] {
   const { data, rewards } = overrides;
   return collect({
     ...overrides,
-    ...isMap(data) && { data: { ...data, ...inPlaceOfOtherProblems(data) } },
+    ...isRecord(data) && { data: { ...data, ...inPlaceOfOtherProblems(data) } },
     ...Array.isArray(rewards) && {
       rewards: rewards.map((reward) => isRewardSection(reward) ? rewardAsWritten(reward) : reward),
     },
@@ -424,8 +425,4 @@ function inPlaceOfOtherProblems(data: NonNullable<ConfigOverrides["data"]>): obj
     ...task_name !== "composite" && { task_name, tasks },
     task_config: { _delete_: true, ...task_config },
   };
-}
-
-function isMap(value: unknown): value is object {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

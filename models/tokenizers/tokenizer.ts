@@ -16,7 +16,7 @@ import {
 } from "./chat_template.ts";
 import { Damaged, type Json, NotSupported } from "./components/component.ts";
 import { cleanUpSpaces, decoderOf } from "./components/decoders.ts";
-import { DAMAGED_ADVICE, parseJsonObject } from "../../core/json_file.ts";
+import { DAMAGED_ADVICE, isRecord, parseJsonObject } from "../../core/json_file.ts";
 import { namedSpecials, withSpecials } from "./named_specials.ts";
 import { type Finders, TokenizerPipeline } from "./pipeline.ts";
 import { MissingToken } from "./subwords/subword_model.ts";
@@ -344,7 +344,7 @@ function checkTokenizerJson(json: Json, where: string): void {
   const bad = (message: string) =>
     new RgxError(`${where}/tokenizer.json: ${message}`, { advice: DAMAGED_ADVICE });
   const { model, added_tokens: added = [] } = json;
-  if (!isObject(model)) throw bad(`no "model" in it, expected a Hugging Face tokenizer`);
+  if (!isRecord(model)) throw bad(`no "model" in it, expected a Hugging Face tokenizer`);
   const { vocab } = model;
   if (Array.isArray(vocab)) {
     vocab.forEach((piece, i) => {
@@ -353,7 +353,7 @@ function checkTokenizerJson(json: Json, where: string): void {
       }
       throw bad(`piece ${i} of its vocabulary is ${show(piece)}, expected [text, score]`);
     });
-  } else if (isObject(vocab)) {
+  } else if (isRecord(vocab)) {
     for (const [token, id] of Object.entries(vocab)) {
       if (!isId(id)) throw bad(`token ${show(token)} has the id ${show(id)}`);
     }
@@ -361,13 +361,9 @@ function checkTokenizerJson(json: Json, where: string): void {
   if (added === null) return;
   if (!Array.isArray(added)) throw bad(`added_tokens is ${show(added)}, expected a list`);
   added.forEach((token, i) => {
-    if (isObject(token) && typeof token["content"] === "string" && isId(token["id"])) return;
+    if (isRecord(token) && typeof token["content"] === "string" && isId(token["id"])) return;
     throw bad(`added token ${i} is ${show(token)}, expected one with an id and a content`);
   });
-}
-
-function isObject(value: unknown): value is Json {
-  return value !== null && typeof value === "object" && !Array.isArray(value);
 }
 
 function isId(value: unknown): boolean {

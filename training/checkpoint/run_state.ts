@@ -6,6 +6,7 @@
  */
 import { sha256Hex } from "../../core/checksums.ts";
 import { RgxError } from "../../core/errors.ts";
+import { isRecord } from "../../core/json_file.ts";
 import { isLocalTime, type LocalTime } from "../../core/local_time.ts";
 import type { CoachState } from "../../tasks/curriculum/coach.ts";
 import type { EntropyState } from "../loss/entropy_control.ts";
@@ -77,18 +78,16 @@ type Json = Record<string, unknown>;
 
 const isCount: Check = (value) => Number.isSafeInteger(value) && (value as number) >= 0;
 const isNumber: Check = (value) => typeof value === "number";
-const isMap = (value: unknown): value is Json =>
-  typeof value === "object" && value !== null && !Array.isArray(value);
 const isMapOf = (check: Check): Check => (value) =>
-  isMap(value) && Object.values(value).every(check);
+  isRecord(value) && Object.values(value).every(check);
 const isNumbers = isMapOf(isNumber);
 const isListOfNumbers: Check = (value) => Array.isArray(value) && value.every(isNumber);
 const isPhase: Check = (value) => ["warm_start", "eval_before", "grpo"].includes(value as string);
 const isCurriculum: Check = (value) =>
-  isMap(value) && isMapOf(isMapOf(isCount))(value["levels"]) &&
+  isRecord(value) && isMapOf(isMapOf(isCount))(value["levels"]) &&
   isMapOf(isListOfNumbers)(value["scores"]);
 const isHeldOut: Check = (value) =>
-  isMap(value) && typeof value["sha256"] === "string" && typeof value["changed"] === "boolean";
+  isRecord(value) && typeof value["sha256"] === "string" && typeof value["changed"] === "boolean";
 const isLossScale: Check = (value) =>
   isNumbers(value) && isCount((value as Json)["steps"]) && (value as LossScaleState).scale >= 1;
 const orNull = (check: Check): Check => (value) => value === null || check(value);
@@ -119,8 +118,8 @@ const FIELDS: { readonly [K in keyof RunState]: readonly [...Field, first: RunSt
   promptTime: ["prompt_time", orUnset(isLocalTime), "a time such as 2026-11-22T09:30:00", null],
   kernels: ["kernels", orUnset(isChosenKernels), "null, or a card and its kernels by class", null],
   heldOut: ["held_out", orUnset(isHeldOut), "null, or sha256 and changed", null],
-  evalBefore: ["eval_before", orNull(isMap), "null or a map", null],
-  averager: ["since_log", isMap, "a map", {}],
+  evalBefore: ["eval_before", orNull(isRecord), "null or a map", null],
+  averager: ["since_log", isRecord, "a map", {}],
   seconds: ["totals.seconds", isNumber, "a number", 0],
   secondsByPhase: ["totals.seconds_by_phase", isNumbers, "a map of numbers", {}],
   spent: ["totals.spent", orUnset(isNumbers), "a map of numbers", {}],
@@ -200,7 +199,7 @@ export interface DecodedState {
 
 /** @throws RgxError for a file of another format, or a field that this version does not write */
 export function decodeState(text: string, label: string): DecodedState {
-  const json = parseJson(text, label), file = isMap(json) ? json : {};
+  const json = parseJson(text, label), file = isRecord(json) ? json : {};
   if (file["format"] !== 1) {
     throw new RgxError(`${label}: format ${JSON.stringify(file["format"])}, this rgx reads 1`, {
       advice: "Continue the run with the version of rgx that wrote it (see run.json).",
@@ -227,7 +226,7 @@ export function decodeState(text: string, label: string): DecodedState {
 
 function valueAt(json: Json, path: string): unknown {
   return path.split(".").reduce<unknown>(
-    (value, part) => isMap(value) && Object.hasOwn(value, part) ? value[part] : undefined,
+    (value, part) => isRecord(value) && Object.hasOwn(value, part) ? value[part] : undefined,
     json,
   );
 }
