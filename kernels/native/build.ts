@@ -221,7 +221,9 @@ async function argumentTypes(): Promise<string> {
   sources.delete("failing.c"); // a kernel there has a name that another one has
   for (const source of sources) {
     for (const { name, fields } of await kernelsOf(source)) {
-      const text = `  ${name}: ${fields.map((field) => `"${field}"`).join(" | ")};`;
+      const line = `  ${name}: ${fields.map((field) => `"${field}"`).join(" | ")};`;
+      // At most 97 columns up to a bar or to the end; those that follow are indented by three.
+      const text = line.match(/.{1,97}(?= \||$)/g)!.join("\n   ");
       if ((types.get(name) ?? text) !== text) {
         throw new Error(`${source}: ${name} is elsewhere, too`);
       }
