@@ -11,17 +11,17 @@
  * is a tensor has its offset in the memory, and AT(x) is its address. `scratch` belongs to the
  * thread.
  */
-#define KERNEL(name, ...)            \
-  typedef struct {                   \
-    double __VA_ARGS__;              \
-  } name##_args;                     \
+#define KERNEL(name, ...) \
+  typedef struct {        \
+    double __VA_ARGS__;   \
+  } name##_args;          \
   KERNEL_OF(name, name##_args)
 
 /** The same with a struct of the same file, for kernels that have the same arguments. */
 #define KERNEL_OF(name, Args)                                                               \
   __attribute__((visibility("hidden"), noinline)) void name(                                \
     char *base UNUSED, const Args *args, int begin, int end, char *scratch UNUSED,          \
-    uint32_t options UNUSED                                                                   \
+    uint32_t options UNUSED                                                                 \
   )
 
 /** The address of the tensor that is argument `name`. */
