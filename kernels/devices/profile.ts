@@ -69,5 +69,5 @@ export function profileByEnvironment(device: Device, debug = Deno.env.get("RGX_D
   const level = Number(debug ?? 0);
   if (!(level >= 2)) return;
   const table = profile(device, level >= 3 ? printTime : null);
-  printTimesAtClose(device, `operations on ${device.name}, ${device.threads} threads:`, table);
+  printTimesAtClose(device, `operations on ${device.name}, ${device.threads} threads`, table);
 }

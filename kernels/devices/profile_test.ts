@@ -1,6 +1,6 @@
 /** The profile counts calls, operations and bytes, and the device still works. */
 import { strict as assert } from "node:assert";
-import { profile } from "./profile.ts";
+import { profile, profileByEnvironment } from "./profile.ts";
 import { formatTimes } from "./times.ts";
 import { createWasmDevice } from "./wasm/device.ts";
 
@@ -23,4 +23,21 @@ Deno.test("a profiled device counts calls, floating point operations and bytes",
   const [line] = formatTimes([{ ...row, milliseconds: 2 }]);
   assert.match(line!, /^matmul +100\.0 % +2\.00 ms +2 x +0\.0 GFLOP/);
   device.close();
+});
+
+Deno.test("each call is printed without a share, and the table after the total", async () => {
+  const device = await createWasmDevice({ threads: 1 }), lines: string[] = [];
+  const print = console.error;
+  console.error = (line: string) => lines.push(line);
+  try {
+    profileByEnvironment(device, "3");
+    device.run("fill", { out: device.create("float", 4, "out"), n: 4, value: 1 });
+    device.close();
+  } finally {
+    console.error = print;
+  }
+  assert.equal(lines.length, 3);
+  assert.match(lines[0]!, /^fill +[0-9.]+ ms +1 x +– GFLOP\/s +[0-9.]+ GB\/s$/);
+  assert.match(lines[1]!, /^operations on wasm, 1 threads: [0-9]+\.[0-9] ms$/);
+  assert.match(lines[2]!, /^fill +100\.0 % +[0-9.]+ ms +1 x +– GFLOP\/s +[0-9.]+ GB\/s$/);
 });

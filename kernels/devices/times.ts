@@ -34,22 +34,28 @@ export class Times {
   }
 }
 
-/** The table as text: share, time, calls, GFLOP/s if known, GB/s. */
+const totalOf = (rows: readonly Time[]) =>
+  rows.reduce((total, { milliseconds }) => total + milliseconds, 0);
+
+/** The table as text: share, and what {@link measured} gives. */
 export function formatTimes(rows: readonly Time[]): string[] {
-  const sum = rows.reduce((total, row) => total + row.milliseconds, 0);
-  return rows.map(({ name, calls, milliseconds, flops, bytes }) => {
-    const rate = (amount: number) => (amount / milliseconds / 1e6).toFixed(1).padStart(8);
-    const share = (100 * milliseconds / sum).toFixed(1).padStart(5);
-    return `${name.padEnd(30)} ${share} % ${milliseconds.toFixed(2).padStart(10)} ms ` +
-      `${String(calls).padStart(7)} x ${flops > 0 ? rate(flops) : "       –"} GFLOP/s ${
-        rate(bytes)
-      } GB/s`;
+  const total = totalOf(rows);
+  return rows.map((row) => {
+    const share = (100 * row.milliseconds / total).toFixed(1).padStart(5);
+    return `${row.name.padEnd(30)} ${share} % ${measured(row)}`;
   });
 }
 
-export const printTime = (call: Time) => console.error(formatTimes([call])[0]);
+/** Time, calls, GFLOP/s if known, GB/s. */
+function measured({ calls, milliseconds, flops, bytes }: Time): string {
+  const rate = (amount: number) => (amount / milliseconds / 1e6).toFixed(1).padStart(8);
+  return `${milliseconds.toFixed(2).padStart(10)} ms ${String(calls).padStart(7)} x ` +
+    `${flops > 0 ? rate(flops) : "       –"} GFLOP/s ${rate(bytes)} GB/s`;
+}
 
-/** Prints a table to standard error when the device is closed. */
+export const printTime = (call: Time) => console.error(`${call.name.padEnd(30)} ${measured(call)}`);
+
+/** Prints the total and a table to standard error when the device is closed. */
 export function printTimesAtClose(
   device: { close(): void },
   heading: string,
@@ -62,6 +68,7 @@ export function printTimesAtClose(
     close();
     if (closed) return;
     closed = true;
-    for (const line of [heading, ...formatTimes(rows)]) console.error(line);
+    console.error(`${heading}: ${totalOf(rows).toFixed(1)} ms`);
+    for (const line of formatTimes(rows)) console.error(line);
   };
 }

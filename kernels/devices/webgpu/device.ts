@@ -416,7 +416,7 @@ export async function deviceOn(
   const tracer = trace === "off" ? null : await Tracer.create(gpu, each, trace === "stamps");
   const device = new WebgpuDevice(name, gpu, adapter, tracer, options);
   if (level >= 2) {
-    printTimesAtClose(device, `kernels on ${adapter.name}:`, () => device.kernelTimes());
+    printTimesAtClose(device, `kernels on ${adapter.name}`, () => device.kernelTimes());
   }
   return device;
 }
