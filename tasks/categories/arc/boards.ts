@@ -130,7 +130,7 @@ function parseBoard(text: string): number[][] | null {
 }
 
 /** Compares the numbers; the kinds of the lists do not matter. */
-function isEqual(board: readonly (readonly number[])[], expected: unknown): boolean {
+export function isEqual(board: readonly (readonly number[])[], expected: unknown): boolean {
   return Array.isArray(expected) && expected.length === board.length &&
     board.every((row, r) => {
       const other: unknown = expected[r];

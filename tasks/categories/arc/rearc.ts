@@ -8,7 +8,6 @@ import type { Pair } from "./boards.ts";
 import { pairMeasure } from "./components.ts";
 import { FAMILIES } from "./families.ts";
 import { drawInput, type Family, type GridRule, MAX_SIDE } from "./family.ts";
-import type { Grid } from "./grids.ts";
 import type { ParamValue } from "../../../core/named_params.ts";
 
 type Range = readonly [low: number, high: number];
@@ -176,13 +175,8 @@ function drawPair(random: RandomStream, plan: Plan, difficulty: number): Pair | 
   const output = rule(input, colors[0]!);
   if (output === null || output.length === 0 || output[0]!.length === 0) return null;
   // An input that the rule does not change shows nothing.
-  if (isSame(input, output)) return null;
+  if (boards.isEqual(input, output)) return null;
   return Math.max(output.length, output[0]!.length) > MAX_SIDE ? null : { input, output };
-}
-
-function isSame(a: Grid, b: Grid): boolean {
-  return a.length === b.length && a[0]!.length === b[0]!.length &&
-    a.every((row, r) => row.every((color, c) => color === b[r]![c]));
 }
 
 /** Makes ranges of neighbouring bounds. */
