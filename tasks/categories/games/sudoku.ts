@@ -38,7 +38,7 @@ export const sudoku = defineTask({
     return {
       question:
         "Fill in this sudoku. Every row, every column and each of the nine 3×3 blocks must " +
-        `hold each digit from 1 to 9 exactly once; _ marks an empty cell.\n` +
+        "hold each digit from 1 to 9 exactly once; _ marks an empty cell.\n" +
         `${cells.digitsText(puzzle)}\n` +
         "Answer with the completed grid: nine lines of nine digits separated by spaces.",
       answer: cells.digitsText(solution),
@@ -68,9 +68,8 @@ export const mini_sudoku = defineTask({
     return {
       question:
         "Fill in this 4×4 sudoku. Every row, every column and every 2×2 corner block must hold " +
-        `each of 1, 2, 3 and 4 exactly once; _ marks an empty cell.\n${
-          cells.digitsText(puzzle)
-        }\n` +
+        "each of 1, 2, 3 and 4 exactly once; _ marks an empty cell.\n" +
+        `${cells.digitsText(puzzle)}\n` +
         "Answer with the completed grid: four lines of four digits separated by spaces.",
       answer: cells.digitsText(solution),
       metadata: { puzzle, solution, num_empty: empty },
