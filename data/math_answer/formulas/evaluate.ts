@@ -266,7 +266,7 @@ function squareRoot(a: Complex, bits: number): Complex {
   const sign = reals.signOf(a.im), length = size(a, bits);
   // On the negative half of the real line the root jumps from one sign to the other.
   if (sign === null && reals.signOf(a.re) !== 1) throw new RangeError("near the cut of the root");
-  const half = (x: reals.Real) => reals.rootOf(reals.divide(x, { n: 2n, d: 1n }, bits), 2n, bits);
+  const half = (x: reals.Real) => reals.rootOf(reals.divide(x, fraction(2n), bits), 2n, bits);
   const im = half(reals.add(length, reals.negate(a.re), bits));
   return { re: half(reals.add(length, a.re, bits)), im: sign === -1 ? reals.negate(im) : im };
 }
@@ -275,12 +275,12 @@ function squareRoot(a: Complex, bits: number): Complex {
 function powerByWhole(a: Complex, n: bigint, bits: number): Complex {
   const count = n < 0n ? -n : n;
   if (count > 4096n) throw new RangeError("an exponent of this size is not computed");
-  let value: Complex = real({ n: 1n, d: 1n }), factor = a;
+  let value = real(ONE), factor = a;
   for (let left = count; left > 0n; left >>= 1n) {
     if (left & 1n) value = multiply(value, factor, bits);
     if (left > 1n) factor = multiply(factor, factor, bits);
   }
-  return n < 0n ? divide(real({ n: 1n, d: 1n }), value, bits) : value;
+  return n < 0n ? divide(real(ONE), value, bits) : value;
 }
 
 const MAX_COUNT = 1000n;

@@ -40,6 +40,7 @@ export function divide(a: Complex, b: Complex, bits: number): Complex {
   return { re: reals.divide(above.re, below, bits), im: reals.divide(above.im, below, bits) };
 }
 
+/** |a|² */
 function square({ re, im }: Complex, bits: number): reals.Real {
   return reals.add(reals.multiply(re, re, bits), reals.multiply(im, im, bits), bits);
 }
