@@ -85,21 +85,23 @@ export function softmaxTile(
 export const cappedScore = (capped: boolean, i: number) =>
   capped ? `soft_cap4(p.scale * dot${i})` : `p.scale * dot${i}`;
 
+/** The places of a row's invocations in `row_slots`. */
+const slotsOfRow = (across: number) =>
+  Array.from({ length: across }, (_, t) => `row_slots[y * ${across}u + ${t}u]`);
+
 /** The code for `new_peak`: the largest of `peak` and of `values` over a row's invocations. */
 function largestOfRow({ sizes: { across } }: Tiles, values: string): string {
-  const slots = Array.from({ length: across }, (_, t) => `row_slots[y * ${across}u + ${t}u]`);
   return `row_slots[local] = ${values};
   workgroupBarrier();
   var new_peak = peak;
-  ${slots.map((slot) => `new_peak = max(new_peak, ${slot});`).join("\n")}`;
+  ${slotsOfRow(across).map((slot) => `new_peak = max(new_peak, ${slot});`).join("\n")}`;
 }
 
 /** The code after the last tile: `total` becomes the sum over all columns, in all invocations. */
 export function softmaxEnd({ sizes: { each, across } }: Tiles): string {
-  const slots = Array.from({ length: across }, (_, t) => `row_slots[y * ${across}u + ${t}u]`);
   return `workgroupBarrier();
   row_slots[local] = total;
   workgroupBarrier();
   total = ${rowsType(each)}(0.0);
-  ${slots.map((slot) => `total += ${slot};`).join("\n")}`;
+  ${slotsOfRow(across).map((slot) => `total += ${slot};`).join("\n")}`;
 }
