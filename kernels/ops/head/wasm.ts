@@ -229,7 +229,7 @@ export const headBackwardWasm: WasmOp<HeadBackwardArgs> = (args, ctx) => {
   const capped = cap === undefined ? 0 : logitsScratch(ctx, args);
   const hidden = ctx.pointer(args.hidden);
   const dhidden = ctx.pointer(args.dhidden);
-  const plain = { alpha: 1 / args.temperature }, adapter = adapterOf(ctx, args);
+  const alpha = 1 / args.temperature, adapter = adapterOf(ctx, args);
   eachChunk(rows, rowChunk(ctx), (row, count) => {
     eachChunk(vocab, VOCAB_CHUNK, (first, width) => {
       makeLogits(ctx, args, z, [row, count], [first, width]);
@@ -245,7 +245,7 @@ export const headBackwardWasm: WasmOp<HeadBackwardArgs> = (args, ctx) => {
         byElements(ctx, "soft_cap_backward", 16, { dout: z, y: capped, dx: z, n, cap });
       }
       gemm(ctx, {
-        ...plain,
+        alpha,
         a: z,
         b: weightAt(ctx, args, first),
         weightType: args.weightType,
@@ -258,7 +258,7 @@ export const headBackwardWasm: WasmOp<HeadBackwardArgs> = (args, ctx) => {
       const sum = { m: width, k: count, transA: true, accumulate: true };
       if (args.dweight !== undefined) {
         const out = ctx.pointer(args.dweight) + 4 * first * d;
-        gemm(ctx, { ...plain, ...sum, a: z, b: hidden + 4 * row * d, out, n: d });
+        gemm(ctx, { ...sum, alpha, a: z, b: hidden + 4 * row * d, out, n: d });
       }
       if (adapter === null || args.dxa === undefined) return;
       const { xa, b, r } = adapter, low = { a: z, n: r, alpha: adapter.alpha };
