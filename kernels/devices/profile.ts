@@ -14,7 +14,7 @@ import { printTime, printTimesAtClose, type Time, Times } from "./times.ts";
  * Floating point operations of a call; 0 if its work is elementwise or depends on the contents of
  * tensors.
  */
-export function flopsOf<K extends OpName>(op: K, args: Ops[K]): number {
+function flopsOf<K extends OpName>(op: K, args: Ops[K]): number {
   switch (op) {
     case "matmul": {
       const { m, n, k, r = 0 } = args as Ops["matmul"];

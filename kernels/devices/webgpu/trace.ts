@@ -15,7 +15,7 @@ import { type Time, Times } from "../times.ts";
  */
 const CAPACITY = 1024;
 
-export type TracedDispatch = Pick<Time, "name" | "flops" | "bytes">;
+type TracedDispatch = Pick<Time, "name" | "flops" | "bytes">;
 
 export class Tracer {
   /** The time stamps; null when the adapter has none. */

@@ -35,7 +35,7 @@ ${
   return k;
 }`;
 
-export const adamw8bitKernel = kernel({
+const adamw8bitKernel = kernel({
   name: "adamw_8bit",
   reads: "f32 grad, u32 tables",
   writes: "f32 weight first_max second_max, u32 first second",

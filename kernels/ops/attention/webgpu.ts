@@ -47,11 +47,11 @@ const NO_WINDOW = 0xffffffff;
 const MAX_PARTS = 8;
 const MAX_PART_ELEMENTS = 2 ** 24;
 
-export const attentionKernel = variants(attentionSpec);
+const attentionKernel = variants(attentionSpec);
 const delta = variants(deltaSpec);
 const rowLimits = variants(limitsSpec);
-export const queryGradient = variants(queryGradientSpec);
-export const keyGradient = variants(keyGradientSpec);
+const queryGradient = variants(queryGradientSpec);
+const keyGradient = variants(keyGradientSpec);
 const sumParts = variants(sumSpec);
 
 /**

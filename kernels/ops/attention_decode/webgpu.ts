@@ -15,9 +15,9 @@ import type { AttentionDecodeArgs } from "./spec.ts";
 /** Max number of pieces that a range of keys is divided into. */
 const MAX_PIECES = 16;
 
-export const prefixPieces = variants(prefixSpec);
-export const branchPieces = variants(branchSpec);
-export const mergePieces = variants(mergeSpec);
+const prefixPieces = variants(prefixSpec);
+const branchPieces = variants(branchSpec);
+const mergePieces = variants(mergeSpec);
 
 export const attentionDecodeWebgpu: WebgpuOp<AttentionDecodeArgs> = (args, ctx) => {
   const { count, maxNew, heads, kvHeads, headDim, scale, window = 0xffffffff } = args;

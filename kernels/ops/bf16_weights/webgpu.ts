@@ -12,7 +12,7 @@ fn bf16_values(word: u32) -> vec2f {
 }
 `;
 
-export const widenKernel = variants(({ hasRest }: { hasRest: boolean }) => ({
+const widenKernel = variants(({ hasRest }: { hasRest: boolean }) => ({
   name: `widen_bf16${hasRest ? ".rest" : ""}`,
   reads: `u32 weight${hasRest ? " rest" : ""}`,
   writes: "f32 wide",
@@ -23,7 +23,7 @@ export const widenKernel = variants(({ hasRest }: { hasRest: boolean }) => ({
   wide[2u * i + 1u] = value.y;`),
 }));
 
-export const stochasticKernel = kernel({
+const stochasticKernel = kernel({
   name: "round_bf16.stochastic",
   reads: "u32 src",
   writes: "u32 weight",
@@ -38,7 +38,7 @@ ${
   }`,
 });
 
-export const kahanKernel = kernel({
+const kahanKernel = kernel({
   name: "round_bf16.kahan",
   reads: "f32 src",
   writes: "u32 weight rest",

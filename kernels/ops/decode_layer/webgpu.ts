@@ -19,7 +19,7 @@ import type { DecodeLayerArgs } from "./spec.ts";
  * Rotates a new key (as `rope` does) into its row of the cache, and copies the value. An invocation
  * does `width` pairs.
  */
-export const placeKernel = variants(({ width }: { width: number }) => {
+const placeKernel = variants(({ width }: { width: number }) => {
   const type = width === 4 ? "vec4<f32>" : "f32";
   return {
     name: "decode_layer.place",

@@ -12,7 +12,7 @@ import { type DropoutArgs, dropoutThreshold } from "./spec.ts";
 /** Number of columns that share a counter: the words of a Philox block. */
 const BLOCK = 4;
 
-export const dropoutKernel = variants(
+const dropoutKernel = variants(
   ({ whole, accumulate }: { whole: boolean; accumulate: boolean }) => {
     const type = whole ? "vec4<f32>" : "f32";
     const storeOutput = (at: string, value: string) =>

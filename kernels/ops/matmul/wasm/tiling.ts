@@ -14,7 +14,7 @@ const SPLIT_FROM = 17;
 /** Max bytes of a row block, which should stay in the second-level cache. */
 const ROW_BLOCK_BYTES = 512 * 1024;
 /** Max number of tiles in a row block. */
-export const MAX_BLOCK_TILES = 16;
+const MAX_BLOCK_TILES = 16;
 /** Number of multiply-adds in a chunk of work (about 2.5 µs). */
 export const CHUNK_WORK = 130_000;
 
