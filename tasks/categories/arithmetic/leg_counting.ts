@@ -1,5 +1,5 @@
 /** The total number of legs of a group of animals. */
-import { counts, defineTask, exactScore } from "../../define.ts";
+import { consecutive, counts, defineTask, exactScore } from "../../define.ts";
 import { dictionary } from "../../once.ts";
 
 /** Number of legs → [name, plural unless it is name + "s"]. */
@@ -48,7 +48,7 @@ export default defineTask({
     animals: counts([3, 10], "kinds of animals", {
       min: 1,
       max: LIST.length,
-      levels: Array.from({ length: LIST.length - 1 }, (_, i) => i + 1),
+      levels: consecutive(1, LIST.length - 1),
       as: "num_animals",
     }),
     instances: counts([1, 15], "animals of a kind", {

@@ -3,7 +3,7 @@
  * which is optimal for three and four pegs and the best known for more (Stewart 1941; Bousch 2014
  * for four).
  */
-import { bool, counts, defineTask } from "../../define.ts";
+import { bool, consecutive, counts, defineTask } from "../../define.ts";
 import { strip } from "../../python/text.ts";
 import { once } from "../../once.ts";
 
@@ -30,7 +30,7 @@ export default defineTask({
   generate(random, config) {
     const disks = random.int(config.min_disks, config.max_disks);
     const pegs = random.int(config.min_pegs, config.max_pegs);
-    const all = Array.from({ length: pegs }, (_, i) => i + 1);
+    const all = consecutive(1, pegs);
     const [start, target] = random.sample(all, 2) as [number, number];
     const auxiliary = all.filter((peg) => peg !== start && peg !== target);
     const moves: Move[] = [];

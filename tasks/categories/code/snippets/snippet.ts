@@ -1,5 +1,6 @@
 /** The interface of a reference function of codeio, and helpers to draw inputs. */
 import type { RandomStream } from "../../../../core/philox.ts";
+import { consecutive } from "../../../define.ts";
 
 export type Json = number | string | boolean | Json[] | { [key: string]: Json };
 
@@ -32,7 +33,7 @@ export function distinctNumbers(
   count: number,
   [low, high]: readonly [number, number],
 ): number[] {
-  return random.sample(Array.from({ length: high - low + 1 }, (_, i) => low + i), count);
+  return random.sample(consecutive(low, high), count);
 }
 
 export function letters(
