@@ -108,9 +108,8 @@ export function noteUnused(tree: MapNode, problems: Problems): void {
 /** The configuration as the trainer of a run on preferences takes it. */
 export function preferenceConfig(config: RunConfig): RunConfig {
   const { training } = config;
-  const loop = Object.fromEntries(
-    NAMES.sft.map((name) => [name, training[name as keyof Sft]]),
-  ) as Sft;
+  const sft = { ...defaultsOf(SFT), ...training };
+  const loop = Object.fromEntries(NAMES.sft.map((name) => [name, sft[name as keyof Sft]])) as Sft;
   return {
     ...config,
     dpo: config.dpo ?? defaultsOf(DPO),

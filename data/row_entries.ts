@@ -5,13 +5,15 @@
  * - `metadata`: an object, or its JSON text, as in tables;
  * - `chosen` and `rejected`: two answers, which `rgx dpo` compares;
  * - `teacher_prompt`: the prompt that a teacher sees in place of this one;
+ * - `tools`: the tools that the chat template shows, as OpenAI's API has them, or their JSON text;
  * - `chat_template_kwargs`: values for the chat template with this prompt.
  *
  * Rules about the form of the columns:
  * - `prompt` may be a list of chat messages, or its JSON text, as in tables: a conversation, which
- *   becomes the prompt as it is. A `completion` may be a list with one assistant's message.
+ *   becomes the prompt as it is. A `completion` may be a list with an assistant's message, or with
+ *   calls of tools, their results and further answers.
  * - `messages` (or ShareGPT's `conversations`) hold a prompt and, where the last message is an
- *   assistant's, a completion.
+ *   assistant's, a completion: all that follows the last message of a user.
  * - `chosen` and `rejected` may be lists of messages. What both begin with belongs to the prompt;
  *   of texts only where there is no prompt.
  * - In verl's rows `reward_model.ground_truth` is the answer. `rgx tasks export` puts the whole
@@ -23,7 +25,7 @@
  * one that ends with "#### 72", as in GSM8K, or that has its result in a \boxed{…}. A bad row is
  * an error that names its place.
  */
-import type { ChatMessage, ToolCall } from "../core/chat_message.ts";
+import type { ChatMessage, Tool, ToolCall } from "../core/chat_message.ts";
 import { UsageError } from "../core/errors.ts";
 import { isRecord } from "../core/json_file.ts";
 import { didYouMean } from "../core/suggest.ts";
@@ -131,8 +133,8 @@ interface RowPrompt {
 
 function entryOf({ columns: row, place }: DataRow, index: number): Entry {
   const columns = withProblemColumns(row, place);
-  const { metadata: given, chat_template_kwargs: variables, ...rest } = columns;
-  const metadata = objectOf(given);
+  const { metadata: own, chat_template_kwargs: variables, ...rest } = columns;
+  const metadata = objectOf(own);
   const questionColumn = QUESTION_COLUMNS.find((name) => rest[name] != null);
   if (questionColumn === undefined) {
     const empty = [...QUESTION_COLUMNS, ...CHAT_COLUMNS].find((name) => rest[name] === null);
@@ -145,7 +147,12 @@ function entryOf({ columns: row, place }: DataRow, index: number): Entry {
   const prompt = promptOf(rest[questionColumn], `${place}: ${questionColumn}`);
   const answerColumn = ANSWER_COLUMNS.find((name) => rest[name] != null);
   const text = (column: string) => textOf(rest[column], `${place}: ${column}`);
-  const completion = rest["completion"] == null ? null : text("completion");
+  const answerMessages = answerMessagesOf(rest["completion"], `${place}: completion`);
+  const completion = answerMessages !== null
+    ? answerMessages.at(-1)!.content || null
+    : rest["completion"] == null
+    ? null
+    : text("completion");
   if (Array.isArray(rest["completion"]) && prompt.messages?.at(-1)?.role === "assistant") {
     throw new UsageError(
       `${place}: the prompt ends with an assistant's message, and the completion is another one`,
@@ -157,7 +164,7 @@ function entryOf({ columns: row, place }: DataRow, index: number): Entry {
   }
   const task = metadata?.["source_dataset"];
   const isTask = typeof task === "string" && hasTask(task);
-  const gold = answerColumn === undefined
+  const gold = answerColumn === undefined || answerColumn === "completion" && completion === null
     ? null
     : answerColumn === "completion"
     ? { answer: extractAnswer(completion!) ?? completion!, worked: null }
@@ -172,7 +179,10 @@ function entryOf({ columns: row, place }: DataRow, index: number): Entry {
   // Entries of a task keep its name, so that its scorer is used.
   const answer = gold?.answer ?? null;
   const source = isTask ? task : sourceOf(answer, gold?.worked ?? null, rest);
-  const templateVariables = variablesOf(objectOf(variables), place);
+  const tools = toolsOf(rest["tools"], `${place}: tools`);
+  const given = variablesOf(objectOf(variables), place);
+  const templateVariables = tools === null ? given : { tools, ...given };
+  const isOneColumn = CHAT_COLUMNS.some((name) => row[name] != null && !(name in columns));
   const kept: Record<string, unknown> = {
     source_index: index,
     difficulty: {},
@@ -190,6 +200,8 @@ function entryOf({ columns: row, place }: DataRow, index: number): Entry {
     metadata: kept,
     ...(lost.length > 0 && { columns: Object.fromEntries(lost) }),
     ...(prompt.messages !== null && { messages: prompt.messages }),
+    ...(answerMessages !== null && { answerMessages }),
+    ...(isOneColumn && { isOneColumn }),
     ...preferenceOf(rest, place),
     ...teacherPromptOf(rest["teacher_prompt"], `${place}: teacher_prompt`),
     ...(templateVariables !== null && { templateVariables }),
@@ -236,10 +248,11 @@ function withProblemColumns(
     const { [chat]: cell, ...rest } = row;
     const messages = readMessages(chatOf(cell) as unknown[], `${place}: ${chat}`);
     if (messages.at(-1)!.role !== "assistant") return { ...rest, prompt: messages };
-    if (messages.length === 1) {
+    const begin = messages.findLastIndex(({ role }) => !["assistant", "tool"].includes(role)) + 1;
+    if (begin === 0) {
       throw new UsageError(`${place}: ${chat}: an assistant's message alone, without a prompt`);
     }
-    return { ...rest, prompt: messages.slice(0, -1), completion: messages.slice(-1) };
+    return { ...rest, prompt: messages.slice(0, begin), completion: messages.slice(begin) };
   }
   const verl = objectOf(row["reward_model"]) as { ground_truth?: unknown } | undefined;
   if (typeof verl !== "object" || verl?.ground_truth == null) return { ...row };
@@ -358,24 +371,65 @@ function textOf(value: unknown, place: string): string {
     });
   }
   if (Array.isArray(value)) {
-    const [message, ...others] = readMessages(value, place);
-    if (others.length === 0 && message!.role === "assistant") {
-      if (message!.tool_calls === undefined) return message!.content;
-      throw new UsageError(`${place}: the answer calls tools, expected its text`, {
-        advice: "Write the call in the content, in the form in which the model writes calls.",
-      });
-    }
+    const messages = readMessages(value, place), [message] = messages;
+    if (isText(messages)) return message!.content;
     throw new UsageError(
       `${place}: a list must hold exactly one message {"role": "assistant", "content": "…"}, ` +
-        `found ${value.length} with the roles ${
-          [message!, ...others].map(({ role }) => role).join(", ")
-        }`,
+        `found ${value.length} with the roles ${rolesOf(messages)}`,
     );
   }
   throw new UsageError(
     `${place}: must be a text, a number or a list of messages, found ` +
       describe(value),
   );
+}
+
+/** Whether messages are one text of the assistant. */
+function isText([message, ...others]: readonly ChatMessage[]): boolean {
+  return others.length === 0 && message?.role === "assistant" && message.tool_calls === undefined;
+}
+
+function rolesOf(messages: readonly ChatMessage[]): string {
+  return messages.map(({ role }) => role).join(", ");
+}
+
+/** The messages of an answer that is more than one text; null: it is none of these. */
+function answerMessagesOf(value: unknown, place: string): ChatMessage[] | null {
+  const cell = chatOf(value);
+  if (!Array.isArray(cell) || !isRecord(cell[0])) return null;
+  const messages = readMessages(cell, place);
+  if (isText(messages)) return null;
+  const isAnswer = (i: number) => messages[i]?.role === "assistant";
+  if (isAnswer(0) && messages.every((_, i) => !isAnswer(i) || !isAnswer(i + 1))) {
+    if (isAnswer(messages.length - 1)) return messages;
+  }
+  throw new UsageError(
+    `${place}: expected messages that begin and end with an assistant's, with others between two ` +
+      `of these, found the roles ${rolesOf(messages)}`,
+  );
+}
+
+/** The tools that a row shows; null: none, or a column of something else. */
+function toolsOf(value: unknown, place: string): Tool[] | null {
+  const list = typeof value === "string" && value.startsWith("[") ? jsonOf(value) : value;
+  if (!Array.isArray(list) || list.length === 0 || !list.every(isRecord)) return null;
+  return list.map((item, i) => {
+    const tool = withoutNulls(item) as Fields, called = tool["function"] ?? tool;
+    if (isRecord(called) && typeof called["name"] === "string") {
+      return { type: "function", function: called } as unknown as Tool;
+    }
+    throw new UsageError(`${place}: tool ${i + 1} has no name (its fields: ${Object.keys(tool)})`, {
+      advice: 'A tool is {"type": "function", "function": {"name": "…", "parameters": {…}}}.',
+    });
+  });
+}
+
+/** A table has null where another row has a field. */
+function withoutNulls(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(withoutNulls);
+  if (!isRecord(value)) return value;
+  const given = Object.entries(value).filter(([, inner]) => inner !== null);
+  return Object.fromEntries(given.map(([name, inner]) => [name, withoutNulls(inner)]));
 }
 
 // Chat messages in the columns of a row: as OpenAI and TRL write them (`role`, `content`), or as
@@ -462,7 +516,7 @@ function callsOf(given: unknown, place: string): ToolCall[] {
   }
   return calls.map((call, i) => {
     const called = isRecord(call) ? call["function"] ?? call : null;
-    const args = isRecord(called) ? objectOf(called["arguments"] ?? {}) : null;
+    const args = isRecord(called) ? objectOf(withoutNulls(called["arguments"] ?? {})) : null;
     if (!isRecord(called) || typeof called["name"] !== "string" || !isRecord(args)) {
       throw new UsageError(`${place}: call ${i + 1} has no name, or no arguments by name`, {
         advice: 'A call is {"type": "function", "function": {"name": "…", "arguments": {}}}.',

@@ -124,8 +124,8 @@ Deno.test("a bad conversation is refused with its place and what to write", () =
       /message 2: call 1 has no name, or no arguments by name/,
     ],
     [
-      { messages: [user("Q"), { role: "assistant", tool_calls: [CALL] }] },
-      /completion: the answer calls tools, expected its text/,
+      { question: "Q", answer: "A", tools: [{ type: "x" }] },
+      /tools: tool 1 has no name .*: type\)/,
     ],
     [
       { prompt: [{ role: "user", content: [{ type: "image" }] }] },
@@ -139,7 +139,7 @@ Deno.test("a bad conversation is refused with its place and what to write", () =
     ],
     [
       { prompt: [user("Q")], completion: [user("B")] },
-      /completion: a list must hold exactly one message .*found 1 with the roles user/,
+      /completion: expected messages that begin and end with an assistant's, .* the roles user/,
     ],
     [{ prompt: [user("Q")], chat_template_kwargs: "x" }, /chat_template_kwargs must be an object/],
     [{ prompt: 3.5, answer: true }, /answer: must be a text, a number/],

@@ -31,6 +31,10 @@ export interface Entry {
    * its messages, without the system message.
    */
   messages?: readonly ChatMessage[];
+  /** A worked answer of more than a text: calls of tools, their results, and further answers. */
+  answerMessages?: readonly ChatMessage[];
+  /** Whether a data set has the messages of prompt and answer in one column. */
+  isOneColumn?: boolean;
   /** The prompt that a teacher sees in place of this one, where a data set has one. */
   teacherPrompt?: Pick<Entry, "question" | "messages">;
   /** Two answers of which one is better, where a data set has them. */

@@ -28,7 +28,7 @@ interface PreferenceResult {
   metrics: Metrics;
   tokens: number;
   /** Tokens of the prompts: once for each answer, as in TRL. */
-  promptTokens: number;
+  contextTokens: number;
 }
 
 /**
@@ -79,7 +79,7 @@ export async function preferenceStep(
     entropy: mean(parts.map(({ entropy }) => entropy)),
     metrics: pairMetrics(all, settings.beta),
     tokens: all.reduce((sum, pair) => sum + pair.chosenTokens + pair.rejectedTokens, 0),
-    promptTokens: pairs.reduce((sum, { promptIds }) => sum + 2 * promptIds.length, 0),
+    contextTokens: pairs.reduce((sum, { promptIds }) => sum + 2 * promptIds.length, 0),
   };
 }
 

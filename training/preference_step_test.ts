@@ -101,7 +101,7 @@ Deno.test("a step on preferences is a step of TRL's DPOTrainer, with its metrics
           reference,
         });
         const norm = await optimizer.gradNorm();
-        tokens += result.tokens + result.promptTokens;
+        tokens += result.tokens + result.contextTokens;
         const found: Record<string, number> = {
           ...result.metrics,
           loss: result.loss,

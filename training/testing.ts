@@ -99,6 +99,7 @@ export function tinyRunConfig(outputDir: string, changes: ConfigChanges = {}): R
       warmup_steps: 2,
       weight_decay: 0.01,
       max_grad_norm: 1,
+      assistant_only_loss: false,
     },
     eval: { num_examples: 6, temperature: null, batch_size: 4 },
     generation: defaultsOf(GENERATION),

@@ -22,9 +22,9 @@ import { createGradientSum } from "./step/run_optimizer.ts";
 import { DROPOUT_PASS } from "../core/philox.ts";
 import type { Group } from "../models/network/types.ts";
 import type { CausalLM } from "../models/causal_lm.ts";
-import type { Entry } from "../tasks/types.ts";
 import type { GradientSum } from "./step/gradient_sum.ts";
-import type { PromptEncoder } from "../bench/evaluation/prompt_encoder.ts";
+import { idsOf, lossMask, sampledTokens } from "../bench/dialogue/segments.ts";
+import type { WorkedExample } from "../bench/evaluation/prompt_encoder.ts";
 
 /** @throws UsageError when the run is supervised training alone and the configuration has none */
 export function requireWarmStart({ sft }: RunConfig): void {
@@ -71,9 +71,10 @@ export async function warmStart(
         sum,
         lossScale,
       };
+      const examples = () => entries.map((one) => prompts.worked(one, sft.assistant_only_loss));
       const pairs = () => prompts.pairs(entries, dpo!.max_length);
       const result = dpo === null
-        ? await supervisedStep(model, prompts, entries, how)
+        ? await supervisedStep(model, examples(), how)
         : await preferenceStep(model, pairs(), {
           ...how,
           settings: dpo,
@@ -85,7 +86,7 @@ export async function warmStart(
     const rate = rateAt(sft, total, state.warmStartStep);
     await updates.apply(optimizer, rate, gradNorm);
     state.warmStartStep++;
-    state.warmStartTokens += result.tokens + result.promptTokens;
+    state.warmStartTokens += result.tokens + result.contextTokens;
     state.tokensTrained += result.tokens;
     addLoss(state, result.loss, training);
     const metrics: Metrics = {
@@ -121,22 +122,22 @@ interface SupervisedResult {
   loss: number;
   /** Mean entropy per token. */
   entropy: number;
-  /** Tokens trained on: the answers with their end tokens. */
+  /** Tokens trained on: what the model writes, with the end tokens. */
   tokens: number;
-  promptTokens: number;
+  /** All others. */
+  contextTokens: number;
 }
 
 /**
- * Zeroes the model's gradients, then computes those of all entries.
- * @param options `firstPromptId`: number of the first entry in the whole warm start. With the seed
- *   it is the key of the dropout masks. `microBatchSize`: entries of a forward pass. `sum` adds up
+ * Zeroes the model's gradients, then computes those of all examples.
+ * @param options `firstPromptId`: number of the first one in the whole warm start. With the seed
+ *   it is the key of the dropout masks. `microBatchSize`: examples of a forward pass. `sum` adds up
  *   the micro-batches, which it deals to ranks. The gradients are those of the loss times
  *   `lossScale` (loss_scale.ts).
  */
 export async function supervisedStep(
   model: CausalLM,
-  prompts: PromptEncoder,
-  entries: readonly Entry[],
+  examples: readonly WorkedExample[],
   options: {
     seed: number;
     firstPromptId: number;
@@ -145,18 +146,22 @@ export async function supervisedStep(
     lossScale?: number;
   },
 ): Promise<SupervisedResult> {
-  const groups: Group[] = entries.map((entry, i) => ({
+  const groups: Group[] = examples.map((example, i) => ({
     promptId: options.firstPromptId + i,
-    promptIds: prompts.prompt(entry).ids,
-    branches: [prompts.workedAnswer(entry)],
+    promptIds: example.promptIds,
+    branches: [idsOf(example)],
   }));
-  const tokens = groups.reduce((sum, { branches }) => sum + branches[0]!.length, 0);
+  const masks = examples.map(lossMask);
+  const tokens = examples.reduce((sum, example) => sum + sampledTokens(example), 0);
   const scale = 1 / Math.max(tokens, 1), { microBatchSize, lossScale = 1 } = options;
   const pause = occasionalPause();
   const parts = await options.sum.over(
     Math.ceil(groups.length / microBatchSize),
     async (index) => {
-      const batch = groups.slice(index * microBatchSize, (index + 1) * microBatchSize);
+      const first = index * microBatchSize, batch = groups.slice(first, first + microBatchSize);
+      const mask = batch.flatMap(({ branches }, i) =>
+        masks[first + i] ?? branches[0]!.map(() => 1)
+      );
       const { logp, entropy } = await model.forward(batch, {
         temperature: 1,
         train: true,
@@ -164,10 +169,11 @@ export async function supervisedStep(
       });
       const part = { loss: 0, entropy: 0 };
       for (let t = 0; t < logp.length; t++) {
+        if (mask[t] === 0) continue;
         part.loss -= logp[t]! * scale;
         part.entropy += entropy[t]! * scale;
       }
-      model.backward(new Float64Array(logp.length).fill(-scale * lossScale));
+      model.backward(Float64Array.from(mask, (counts) => -scale * lossScale * counts));
       await pause();
       return part;
     },
@@ -178,6 +184,9 @@ export async function supervisedStep(
     loss: total(({ loss }) => loss),
     entropy: total(({ entropy }) => entropy),
     tokens,
-    promptTokens: groups.reduce((sum, group) => sum + group.promptIds.length, 0),
+    contextTokens: groups.reduce(
+      (sum, { promptIds, branches }) => sum + promptIds.length + branches[0]!.length,
+      -tokens,
+    ),
   };
 }

@@ -17,8 +17,13 @@ export interface Segmented {
   segments: readonly Segment[];
 }
 
+/** What consists of tokens that nobody need have sampled. */
+export interface Written {
+  segments: readonly Pick<Segment, "from" | "ids">[];
+}
+
 /** All tokens of a rollout. */
-export function idsOf({ segments }: Segmented): readonly number[] {
+export function idsOf({ segments }: Written): readonly number[] {
   return segments.length === 1 ? segments[0]!.ids : segments.flatMap(({ ids }) => ids);
 }
 
@@ -28,7 +33,7 @@ export function logprobsOf({ segments }: Segmented): readonly number[] {
 }
 
 /** 1 for the tokens that the loss counts, which are the model's; null = all of them. */
-export function lossMask({ segments }: Segmented): readonly number[] | null {
+export function lossMask({ segments }: Written): readonly number[] | null {
   if (segments.every(({ from }) => from === "model")) return null;
   return segments.flatMap(({ from, ids }) => ids.map(() => from === "model" ? 1 : 0));
 }
@@ -42,7 +47,7 @@ export function perToken({ segments }: Segmented, turns: readonly number[]): num
   });
 }
 
-/** The number of tokens that the model has sampled. */
-export function sampledTokens({ segments }: Segmented): number {
+/** The number of tokens that the model writes. */
+export function sampledTokens({ segments }: Written): number {
   return segments.reduce((sum, { from, ids }) => sum + (from === "model" ? ids.length : 0), 0);
 }

@@ -26,6 +26,13 @@ export interface EncodedPrompt {
   ids: number[];
 }
 
+/** What supervised training imitates: a prompt, and what follows it. */
+export interface WorkedExample {
+  promptIds: readonly number[];
+  /** What the model learns to write, and what it reads in between. */
+  segments: readonly { from: "model" | "environment"; ids: readonly number[] }[];
+}
+
 export function hasChatTemplate(tokenizer: Pick<Tokenizer, "chatVariables">): boolean {
   return tokenizer.chatVariables !== null;
 }
@@ -76,6 +83,7 @@ export class PromptEncoder {
    */
   prompt(entry: Entry, shots: readonly Entry[] = [], isOwnData = true): EncodedPrompt {
     const variables = this.#variables(entry);
+    if (entry.templateVariables?.["tools"] != null) located(entry, () => this.#checkTools());
     const template = (messages: ChatMessage[]) =>
       this.tokenizer.applyChatTemplate(messages, variables, this.settings.prompt_time);
     const settings = settingsFor(this.settings, isOwnData), start = entry.metadata[SAMPLE_START];
@@ -218,6 +226,68 @@ export class PromptEncoder {
     ];
   }
 
+  /** @throws UsageError when the chat template does not show tools */
+  #checkTools(): void {
+    const dialect = this.dialect("auto");
+    const why = dialect === null ? "the model is prompted with plain text" : dialect.whyNotShown;
+    if (why === null) return;
+    throw new UsageError(`tools cannot be shown to this model: ${why}`, {
+      advice: "Take a model whose chat template has tools, or name a template: " +
+        "model.chat_template=FILE.",
+    });
+  }
+
+  /**
+   * A worked answer with its prompt. Of several messages those of the assistant are the model's,
+   * and the others are context.
+   * @param allAnswers whether earlier answers belong to it, where one column has all messages
+   * @throws UsageError for calls of tools that the chat template does not show
+   */
+  worked(entry: Entry, allAnswers: boolean): WorkedExample {
+    const { messages = [], answerMessages, isOneColumn } = entry;
+    const first = messages.findIndex(({ role }) => role === "assistant");
+    const hasEarlier = allAnswers && isOneColumn === true && first > 0;
+    if (answerMessages === undefined && !hasEarlier) {
+      const ids = this.workedAnswer(entry);
+      return { promptIds: this.prompt(entry).ids, segments: [{ from: "model", ids }] };
+    }
+    const last = answerMessages ??
+      [{ role: "assistant", content: workedAnswer(entry, this.settings.system_prompt) }];
+    const answers = hasEarlier ? [...messages.slice(first), ...last] : last;
+    const asked = hasEarlier ? { ...entry, messages: messages.slice(0, first) } : entry;
+    return located(entry, () => {
+      const usesTools = ({ role, tool_calls }: ChatMessage) => role === "tool" || tool_calls;
+      if ([...messages, ...answers].some(usesTools)) this.#checkTools();
+      return { promptIds: this.prompt(asked).ids, segments: this.#segments(asked, answers) };
+    });
+  }
+
+  /** The tokens of answers, and of the messages between them. */
+  #segments(asked: Entry, answers: readonly ChatMessage[]): WorkedExample["segments"] {
+    const dialect = this.dialect("auto"), variables = this.#variables(asked);
+    if (dialect === null) {
+      throw new UsageError("an answer of several messages needs a chat template", {
+        advice: "Take a model that has one, or name a template: model.chat_template=FILE.",
+      });
+    }
+    const before = promptMessages(asked, [], settingsFor(this.settings, true));
+    const segments: WorkedExample["segments"][number][] = [];
+    for (let i = 0; i < answers.length;) {
+      const answer = answers[i]!,
+        next = answers.findIndex((m, k) => k > i && m.role === "assistant");
+      const replies = answers.slice(i + 1, next < 0 ? answers.length : next);
+      const ids = dialect.answerIds(before, answer, variables, this.settings.prompt_time);
+      segments.push({ from: "model", ids });
+      if (replies.length > 0) {
+        const named = replies.map((reply, k) => withName(reply, answer, k));
+        segments.push({ from: "environment", ids: dialect.bridge(named, variables) });
+      }
+      before.push(answer, ...replies);
+      i += 1 + replies.length;
+    }
+    return segments;
+  }
+
   /** The worked answer as a completion: its tokens and the end token. */
   workedAnswer(entry: Entry): number[] {
     const ids = this.tokenizer.encode(workedAnswer(entry, this.settings.system_prompt), {
@@ -291,6 +361,15 @@ export function checkPreference({ preference, metadata }: Entry): void {
   throw new UsageError(`${preference.place}: ${wrong}`, {
     advice: "Leave such rows out: they say nothing about which answer is better.",
   });
+}
+
+/** The result of a call with the name of its tool, which some templates show. */
+function withName(reply: ChatMessage, answer: ChatMessage, index: number): ChatMessage {
+  const calls = answer.tool_calls ?? [];
+  if (reply.role !== "tool" || reply.name !== undefined) return reply;
+  const call = calls.find(({ id }) => id !== undefined && id === reply.tool_call_id) ??
+    calls[index];
+  return call === undefined ? reply : { ...reply, name: call.function.name };
 }
 
 /** The text of an answer without a template. */

@@ -1,7 +1,13 @@
 import assert from "node:assert/strict";
 import { assemble } from "../../training/assemble.ts";
-import { familyTokenizer } from "../../models/tokenizers/dialects/dialect_testing.ts";
-import { runPrompts } from "./prompt_encoder.ts";
+import { entriesOf } from "../../data/row_entries.ts";
+import {
+  byteTokenizer,
+  familyTokenizer,
+} from "../../models/tokenizers/dialects/dialect_testing.ts";
+import type { Entry } from "../../tasks/types.ts";
+import { readGoldenJson } from "../../tests/golden.ts";
+import { runPrompts, type WorkedExample } from "./prompt_encoder.ts";
 import { shortRunConfig, withReference } from "../../training/testing.ts";
 
 Deno.test("worked answers end with the end token; without it they are truncated", async () => {
@@ -90,4 +96,53 @@ Deno.test("the chat template gets the run's values, and those of the row before 
     assert.equal(tokenizer.files().get("chat_template.jinja"), config.model.chat_template);
     model.dispose();
   });
+});
+
+const answers: {
+  rows: Record<string, unknown>[];
+  families: Record<string, { follows: string; answers: string[] }[]>;
+} = readGoldenJson("dialects/answers.json");
+
+Deno.test("answers that call tools are trained on where TRL's templates mark the assistant", () => {
+  const rows = answers.rows.map((columns, i) => ({ columns, place: `f.jsonl:${i + 1}` }));
+  const entries = entriesOf(rows, "f.jsonl");
+  for (const [family, recorded] of Object.entries(answers.families)) {
+    const tokenizer = familyTokenizer(family);
+    const prompts = runPrompts(tokenizer, shortRunConfig("run"), []);
+    const text = (parts: WorkedExample["segments"]) =>
+      parts.map(({ ids }) => tokenizer.decode(ids)).join("");
+    recorded.forEach(({ follows, answers }, i) => {
+      const { segments } = prompts.worked(entries[i]!, true);
+      // Some templates mark the line in which the answer begins, and the one behind it, too.
+      assert.ok(follows.trimEnd().endsWith(text(segments)), `${family}: ${text(segments)}`);
+      const own = segments.filter(({ from }) => from === "model");
+      assert.equal(own.length, answers.length);
+      own.forEach((one, k) => assert.ok(answers[k]!.trimEnd().endsWith(text([one])), family));
+    });
+  }
+});
+
+Deno.test("by default, an answer is what follows the last message of a user", () => {
+  const rows = answers.rows.map((columns, i) => ({ columns, place: `f.jsonl:${i + 1}` }));
+  const [calls, chat] = entriesOf(rows, "f.jsonl");
+  const prompts = runPrompts(familyTokenizer("qwen2_5"), shortRunConfig("run"), []);
+  const modelTurns = (entry: Entry, all: boolean) =>
+    prompts.worked(entry, all).segments.filter(({ from }) => from === "model").length;
+  assert.deepEqual([modelTurns(calls!, false), modelTurns(calls!, true)], [3, 3]);
+  assert.deepEqual([modelTurns(chat!, false), modelTurns(chat!, true)], [1, 2]);
+  const { isOneColumn: _, ...apart } = chat!;
+  assert.equal(modelTurns(apart, true), 1, "of a prompt in a column of its own nothing is trained");
+});
+
+Deno.test("rows with tools are refused where the chat template does not show them", () => {
+  const rows = answers.rows.map((columns, i) => ({ columns, place: `f.jsonl:${i + 1}` }));
+  const [calls] = entriesOf(rows, "f.jsonl"), config = shortRunConfig("run");
+  const worked = (template: string | null) =>
+    runPrompts(byteTokenizer(template), config, []).worked(calls!, false);
+  const silent = "{% for m in messages %}{{ m.role }}: {{ m.content }}<|im_end|>{% endfor %}";
+  assert.throws(
+    () => worked(silent),
+    /problem 1 of the data: tools cannot be shown to this model: the chat template leaves out tools/,
+  );
+  assert.throws(() => worked(null), /this model: the model is prompted with plain text/);
 });

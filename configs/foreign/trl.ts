@@ -40,6 +40,7 @@ export const TRL = table(
 []
 reward_funcs training.reward_funcs = rewards
 use_peft lora.use_peft model.use_peft = lora.enabled
+assistant_only_loss = sft.assistant_only_loss
 lora_r lora.lora_r = lora.r
 lora_target_modules lora.lora_target_modules = lora.target_modules
 lora_modules_to_save lora.lora_modules_to_save = lora.modules_to_save
@@ -103,7 +104,6 @@ ${MODEL_LOADING}
 ! truncation_mode ["keep_start"]: ${SHORT}
 ! packing eval_packing [false]: ${SHORT}
 ! completion_only_loss [true]: the warm start trains on the answer alone
-! assistant_only_loss [false, true]: the warm start trains on the answer alone
 ~ packing_strategy: packing, which is refused
 - dataset_num_proc: the examples are made where they are trained on
 - padding_free pad_token: ${UNPADDED}

@@ -103,6 +103,8 @@ export const SFT = {
     warmup_steps: "warmup = 0 -- steps of linear warm-up; < 1 = ratio of all steps",
     weight_decay: "number>=0 = 0 -- AdamW's weight decay",
     max_grad_norm: "number>=0 = 1 -- clip the gradient of a step to this L2 norm; 0 = never",
+    assistant_only_loss: `bool = false -- of rows with messages, train on all answers of the
+      assistant, not only on those after the last message of a user`,
   }),
 };
 

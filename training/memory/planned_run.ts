@@ -75,8 +75,7 @@ export async function planRun(
   const { opened, problems, trainProblems, prompts, trainable, teacher } = run;
   const longest = longestLengths(prompts, problems, trainProblems, {
     hasAnswers: hasWarmStart(config),
-    teacher: config.teacher,
-    dpo: config.dpo,
+    ...config,
   });
   longest.prompt += run.observationTokens;
   return await planModel(config, device, {

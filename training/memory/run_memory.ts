@@ -25,6 +25,7 @@ import { generationLimit } from "../../models/generation/memory/generation_limit
 import { DEFAULT_GENERATION_BYTES } from "../../models/generation/memory/counted_generation.ts";
 import { parameterBytes } from "../../models/network/counted_network.ts";
 import type { ModelSizes } from "../../models/network/weights/model_sizes.ts";
+import { idsOf } from "../../bench/dialogue/segments.ts";
 import type { PromptEncoder } from "../../bench/evaluation/prompt_encoder.ts";
 import {
   checkpointBytes,
@@ -89,7 +90,9 @@ export function longestLengths(
   prompts: PromptEncoder,
   problems: SplitProblems,
   trainProblems: number,
-  { hasAnswers, teacher, dpo }: { hasAnswers: boolean } & Pick<RunConfig, "teacher" | "dpo">,
+  { hasAnswers, teacher, dpo, sft }:
+    & { hasAnswers: boolean }
+    & Pick<RunConfig, "teacher" | "dpo" | "sft">,
 ): Lengths {
   let prompt = 1, answer = 1, teacherPrompt = 0;
   for (const entry of [...problems.heldOut, ...problems.validation]) {
@@ -102,7 +105,7 @@ export function longestLengths(
     teacherPrompt = Math.max(teacherPrompt, hinted?.ids.length ?? 0);
     if (!hasAnswers) continue;
     const answers = entry.preference === undefined
-      ? [prompts.workedAnswer(entry)]
+      ? [idsOf(prompts.worked(entry, sft?.assistant_only_loss ?? false))]
       : prompts.pairs([entry], dpo?.max_length ?? null).flatMap(({ chosen, rejected }) => [
         chosen,
         rejected,
@@ -134,7 +137,9 @@ export function typicalTokens(
   );
   const ids = entries.map((entry) => prompts.prompt(entry).ids);
   const answers = entries.flatMap((entry) =>
-    entry.answer === null ? [] : [prompts.workedAnswer(entry).length]
+    entry.answer === null && entry.answerMessages === undefined
+      ? []
+      : [idsOf(prompts.worked(entry, false)).length]
   );
   return {
     promptTokens: mean(ids.map(({ length }) => length)),

@@ -146,6 +146,7 @@ function tokensOf(
       hasAnswers: hasWarmStart(config),
       teacher: null,
       dpo: null,
+      sft: config.sft,
     }),
     estimated: false,
     typical: typicalTokens(prompts, problems, trainProblems),
@@ -215,8 +216,13 @@ function fromTexts(
   const prompts = [...training, ...problems.heldOut, ...problems.validation].map((entry) =>
     plainText(promptMessages(entry, [], settings))
   );
-  const answers = training.filter(({ answer }) => answer !== null)
-    .map((entry) => tokens(workedAnswer(entry, data.system_prompt)));
+  const answers = training
+    .filter(({ answer, answerMessages }) => answer !== null || answerMessages !== undefined)
+    .map((entry) => {
+      const { answerMessages: messages } = entry;
+      if (messages === undefined) return tokens(workedAnswer(entry, data.system_prompt));
+      return tokens(JSON.stringify(messages)) + messages.length * TEMPLATE_TOKENS;
+    });
   const lengths = prompts.map(tokens).map((n) => Math.min(limit ?? Infinity, n + TEMPLATE_TOKENS));
   const longest = {
     prompt: Math.max(...lengths),

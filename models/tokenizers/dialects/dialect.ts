@@ -6,6 +6,7 @@ import type { ChatMessage, Tool } from "../../../core/chat_message.ts";
 import { messageOf, RgxError, UsageError } from "../../../core/errors.ts";
 import { isRecord, jsonObjectOrNull } from "../../../core/json_file.ts";
 import { didYouMean } from "../../../core/suggest.ts";
+import type { LocalTime } from "../../../core/local_time.ts";
 import type { Tokenizer } from "../types.ts";
 import { type CallPiece, type CallPieces, callPieces } from "./call_pieces.ts";
 import { FAMILIES, type Family, JSON_LIST, JSON_LIST_TEMPLATE, type Written } from "./families.ts";
@@ -54,7 +55,7 @@ export class Dialect {
   readonly stopIds: readonly number[];
   readonly #cuts: ReadonlySet<number>;
   readonly #stopTexts: readonly string[];
-  #whyNoTools: string | null | undefined;
+  #whyNotShown: string | null | undefined;
   readonly #cutCounts = new Map<string, number | null>();
 
   constructor(
@@ -102,12 +103,21 @@ export class Dialect {
     return this.whyNoTools === null;
   }
 
-  /** Why tools cannot be shown; null = they can. */
+  /** Why tools cannot be used; null = they can. */
   get whyNoTools(): string | null {
-    return this.#whyNoTools ??= this.#findWhyNoTools();
+    if (this.whyNotShown !== null) return this.whyNotShown;
+    if (this.template.fields.some(({ name }) => name === "tool_calls")) return null;
+    const names = [...new Set(FAMILIES.map(({ name }) => name))].slice(0, -1).join(", ");
+    return `rgx does not know how its chat template writes calls (known: ${names})`;
   }
 
-  #findWhyNoTools(): string | null {
+  /** Why its chat template does not show tools, calls and results; null = it does. */
+  get whyNotShown(): string | null {
+    if (this.#whyNotShown === undefined) this.#whyNotShown = this.#findWhyNotShown();
+    return this.#whyNotShown;
+  }
+
+  #findWhyNotShown(): string | null {
     if (this.tokenizer.chatVariables === null) return "the model has no chat template";
     let text: string;
     const tool = { name: "shown_tool", description: "shown_text", parameters: {} };
@@ -121,9 +131,7 @@ export class Dialect {
     for (const [mark, what] of Object.entries({ ...needed, [ARGUMENT]: "arguments of calls" })) {
       if (!text.includes(mark)) return `the chat template leaves out ${what}`;
     }
-    if (this.template.fields.some(({ name }) => name === "tool_calls")) return null;
-    const names = [...new Set(FAMILIES.map(({ name }) => name))].slice(0, -1).join(", ");
-    return `rgx does not know how its chat template writes calls (known: ${names})`;
+    return null;
   }
 
   /**
@@ -157,19 +165,28 @@ export class Dialect {
    * @returns null when none stands between the two
    */
   #countCuts(message: ChatMessage, variables: Variables): number | null {
-    const text = this.#render([message], variables);
-    const calls = message.role === "tool", mark = calls ? ARGUMENT : ANSWER;
-    const count = (before: string) => {
-      const at = text.lastIndexOf(before);
-      if (at < 0) throw new RgxError(`the chat template leaves out messages of ${message.role}`);
-      return this.#encode(text.slice(0, at)).filter((id) => this.#cuts.has(id)).length;
-    };
-    const cuts = count(CONTENT);
-    if (cuts > count(mark)) return cuts;
-    if (!calls) return null;
+    const { before, between } = this.#ends(message, variables);
+    if (between.length > 0) return before + between.length;
+    if (message.role !== "tool") return null;
     throw new RgxError("the chat template does not end a call with a token", {
       advice: "It needs the end token of the tokenizer (or of a turn) behind a call.",
     });
+  }
+
+  /**
+   * The ends of messages that the template writes: how many before the end of an answer (or call),
+   * and those from there to the content of the next message.
+   * @param message with CONTENT
+   */
+  #ends(message: ChatMessage, variables: Variables): { before: number; between: number[] } {
+    const text = this.#render([message], variables);
+    const endsTo = (mark: string) => {
+      const at = text.lastIndexOf(mark);
+      if (at < 0) throw new RgxError(`the chat template leaves out messages of ${message.role}`);
+      return this.#encode(text.slice(0, at)).filter((id) => this.#cuts.has(id));
+    };
+    const before = endsTo(message.role === "tool" ? ARGUMENT : ANSWER).length;
+    return { before, between: endsTo(CONTENT).slice(before) };
   }
 
   /** A user's message, an answer or call, and what follows it. */
@@ -194,6 +211,34 @@ export class Dialect {
     throw new UsageError("the model has no chat template, so turns cannot follow one another", {
       advice: "Name a template with model.chat_template.",
     });
+  }
+
+  /**
+   * The ids of a worked answer to messages, to the token that ends it.
+   * @throws UsageError when the template does not write it where an answer begins
+   */
+  answerIds(
+    messages: readonly ChatMessage[],
+    answer: ChatMessage,
+    variables: Variables = {},
+    time: LocalTime | undefined = undefined,
+  ): number[] {
+    const before = this.tokenizer.applyChatTemplate(messages, variables, time, "answer")!;
+    const all = [...messages, answer];
+    const text = this.tokenizer.applyChatTemplate(all, variables, time, "message")!;
+    if (!text.startsWith(before)) {
+      throw new UsageError("the chat template does not write an answer where one begins", {
+        advice: "Correct the template, or name another one: model.chat_template=FILE.",
+      });
+    }
+    const ids = this.#encode(text.slice(before.length));
+    const end = ids.findLastIndex((id) => this.#cuts.has(id));
+    if (end >= 0) return ids.slice(0, end + 1);
+    // The token that ends it belongs to the next message.
+    const next = answer.tool_calls ? resultOf("", CONTENT) : { role: "user", content: CONTENT };
+    const closing = this.#ends(next, { ...variables, tools: null }).between[0] ??
+      this.tokenizer.eosId;
+    return closing === null ? ids : [...ids, closing];
   }
 
   #encode(text: string): number[] {
