@@ -56,7 +56,7 @@ const FAMILIES: readonly Family[] = [
     tokenizer: "Mistral Nemo",
     special: "queries grow with the position",
   },
-  { title: "Granite 3", names: ["granite"], tokenizer: null, special: "four multipliers" },
+  { title: "Granite 3", names: ["granite"], tokenizer: "StarCoder", special: "four multipliers" },
   {
     title: "Granite 4, dense",
     names: ["granitemoehybrid"],
@@ -85,7 +85,7 @@ const FAMILIES: readonly Family[] = [
   {
     title: "Gemma 2",
     names: ["gemma2"],
-    tokenizer: null,
+    tokenizer: "Gemini",
     special: "soft caps of scores and logits; a window in every second layer",
   },
   {

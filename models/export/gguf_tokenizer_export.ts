@@ -113,7 +113,11 @@ function readBpe(json: Json, where: string): Bpe {
 }
 
 function kindOf(json: Json, where: string): Kind {
-  const text = JSON.stringify([json["normalizer"] ?? null, json["pre_tokenizer"] ?? null]);
+  const noSpaces = '{"type":"Split","pattern":{"String":" "},"behavior":"MergedWithPrevious",' +
+    '"invert":false}';
+  // Gemma 3 splits at spaces after all of them have become ▁.
+  const text = JSON.stringify([json["normalizer"] ?? null, json["pre_tokenizer"] ?? null])
+    .replace(noSpaces, "null");
   if (text.includes('"ByteLevel"')) {
     const splitting = splittingName(json);
     if (splitting === null) throw refuse(where, "the rule by which it splits text has no name");
@@ -122,7 +126,8 @@ function kindOf(json: Json, where: string): Kind {
   const plain = { model: "llama", splitting: "default" } as const;
   const replace = '{"type":"Replace","pattern":{"String":" "},"content":"▁"}';
   const sequence = (steps: string) => `[{"type":"Sequence","normalizers":[${steps}]},null]`;
-  if (text === "[null,null]" || text === sequence(replace)) return { ...plain, prefix: false };
+  const withoutPrefix = ["[null,null]", `[${replace},null]`, sequence(replace)];
+  if (withoutPrefix.includes(text)) return { ...plain, prefix: false };
   if (text === sequence(`{"type":"Prepend","prepend":"▁"},${replace}`)) {
     return { ...plain, prefix: true };
   }

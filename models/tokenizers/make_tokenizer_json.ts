@@ -22,9 +22,20 @@ export interface TokenizerParts {
 const ENGLISH_ENDINGS = "'(?:[sdmt]|ll|ve|re)";
 const GPT2 = String.raw`${ENGLISH_ENDINGS}| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+`;
 const DIGIT = String.raw`\p{N}`;
-const modern = (digits: string) =>
-  String.raw`(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|${digits}` +
-  String.raw`| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+`;
+const DIGITS = String.raw`\p{N}{1,3}`;
+const ENDINGS = "(?i:'s|'t|'re|'ve|'m|'ll|'d)";
+/** @param marks whether combining marks belong to words, as in Qwen 3.5 */
+const modern = (digits: string, marks = "") =>
+  String.raw`${ENDINGS}|[^\r\n\p{L}\p{N}]?${marks ? `[\\p{L}${marks}]` : String.raw`\p{L}`}+` +
+  String.raw`|${digits}| ?[^\s\p{L}${marks}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+`;
+/** Words end where a small letter is followed by a capital one. @param endings may follow them */
+function byCase(digits: string, endings: string): string {
+  const first = String.raw`[^\r\n\p{L}\p{N}]?`;
+  const capital = String.raw`[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]`;
+  const small = String.raw`[\p{Ll}\p{Lm}\p{Lo}\p{M}]`;
+  return `${first}${capital}*${small}+${endings}|${first}${capital}+${small}*${endings}|${digits}` +
+    String.raw`| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+`;
+}
 
 interface Splitting {
   /** Applied in turn. Each match is a piece, and so is what lies between two matches. */
@@ -34,20 +45,32 @@ interface Splitting {
   ignoreMerges: boolean;
 }
 
+const plain = (...patterns: string[]): Splitting => ({
+  patterns,
+  normalizer: null,
+  ignoreMerges: false,
+});
+const composed = (pattern: string) => ({ ...plain(pattern), normalizer: { type: "NFC" } });
+const whole = (pattern: string) => ({ ...plain(pattern), ignoreMerges: true });
+
+/** llama.cpp's names. The first one of a rule is written into files. */
 const SPLITTINGS: Readonly<Record<string, Splitting>> = {
-  "gpt-2": { patterns: [GPT2], normalizer: null, ignoreMerges: false },
-  "smollm": { patterns: [DIGIT, GPT2], normalizer: null, ignoreMerges: false },
-  "qwen2": {
-    patterns: [modern(DIGIT)],
-    normalizer: { type: "NFC" },
-    ignoreMerges: false,
-  },
-  "llama-bpe": {
-    patterns: [modern(String.raw`\p{N}{1,3}`)],
-    normalizer: null,
-    ignoreMerges: true,
-  },
+  "gpt-2": plain(GPT2),
+  "smollm": plain(DIGIT, GPT2),
+  "starcoder": plain(DIGIT, GPT2),
+  "refact": plain(DIGIT, GPT2), // Granite 3
+  "qwen2": composed(modern(DIGIT)),
+  "qwen35": composed(modern(DIGIT, String.raw`\p{M}`)),
+  "llama-bpe": whole(modern(DIGITS)),
+  "lfm2": whole(modern(DIGITS)),
+  "dbrx": plain(modern(DIGITS)), // cl100k: OLMo 2, Granite 4
+  "smaug-bpe": plain(modern(DIGITS)), // SmolLM3
+  "tekken": whole(byCase(DIGIT, "")), // Mistral Nemo, Ministral 3
+  "gpt-4o": plain(byCase(DIGITS, `${ENDINGS}?`)), // o200k: Phi-4-mini
 };
+
+/** The rules whose texts begin with a special token, if the file says nothing of it. */
+export const BEGINNING: ReadonlySet<string> = new Set(["llama-bpe", "lfm2", "tekken"]);
 
 /**
  * The name of the rule by which a byte-level `tokenizer.json` cuts text, or null when the rule has
@@ -59,7 +82,9 @@ export function splittingName(json: Readonly<Record<string, unknown>>): string |
   if (bytes?.["type"] !== "ByteLevel" || bytes["add_prefix_space"] === true) return null;
   const patterns = parts.map((part) => {
     if (part["type"] === "Digits" && part["individual_digits"] === true) return DIGIT;
-    const cut = part["type"] === "Split" && part["behavior"] === "Isolated" && !part["invert"];
+    // The patterns match everything, so removing what they do not match changes nothing.
+    const cut = part["type"] === "Split" &&
+      part["behavior"] === (part["invert"] === true ? "Removed" : "Isolated");
     return cut ? (part["pattern"] as { Regex?: unknown } | null)?.Regex : undefined;
   });
   if (bytes["use_regex"] !== false) patterns.push(GPT2);

@@ -10,6 +10,7 @@ import { ggufTokenizer } from "../formats/gguf/gguf_tokenizer.ts";
 import { parseGguf } from "../formats/gguf/gguf.ts";
 import { encodeTestGguf, type TestMetadata } from "../formats/gguf/testing.ts";
 import { goldenPath } from "../../tests/golden.ts";
+import { splittingName } from "./make_tokenizer_json.ts";
 import { loadTokenizer, tokenizerFromFiles } from "./tokenizer.ts";
 import type { Tokenizer } from "./types.ts";
 import { tokenizerFromVocabulary } from "./vocab_merges.ts";
@@ -108,34 +109,6 @@ for (const { name, packageName, pre } of MODELS) {
   });
 }
 
-interface Hashes {
-  texts: string[];
-  /** Of each text, eight digits. */
-  hashes: Record<string, string>;
-}
-
-/** FNV-1a, as record.py computes it. */
-function hashOf(ids: readonly number[]): string {
-  let h = 2166136261;
-  for (const byte of new TextEncoder().encode(ids.join())) h = Math.imul(h ^ byte, 16777619) >>> 0;
-  return h.toString(16).padStart(8, "0");
-}
-
-for (const name of ["gemma3", "llama2", "gpt4o", "gpt35turbo", "mistral_nemo"]) {
-  Deno.test(`${name}: 2,000 texts have the ids of Hugging Face's tokenizers`, async () => {
-    const { texts, hashes }: Hashes = JSON.parse(
-      await Deno.readTextFile(goldenPath("family-tokenizers/ids.json")),
-    );
-    const tokenizer = tokenizerJson(await packageFiles(name)), wrong: string[] = [];
-    assert.equal(texts.length, 2000);
-    for (const [i, text] of texts.entries()) {
-      const ids = tokenizer.encode(text, { addSpecialTokens: false });
-      if (hashOf(ids) !== hashes[name]!.slice(8 * i, 8 * i + 8)) wrong.push(text);
-    }
-    assert.deepEqual(wrong, []);
-  });
-}
-
 /** @param normalizes the tokenizer composes characters */
 function thereAndBack(
   tokenizer: Tokenizer,
@@ -209,6 +182,13 @@ Deno.test("SentencePiece pieces in GGUF metadata give the ids of the tokenizer.j
     ),
     { numRuns: cases(1000), seed: 3 },
   );
+  const listed = await make({
+    "tokenizer.ggml.model": ["string", "gemma4"],
+    "tokenizer.ggml.merges": ["string", json.model.merges],
+    "tokenizer.ggml.add_space_prefix": ["bool", true],
+  });
+  const sentence = "Lily  saw 3 ☃ \n and smiled.";
+  assert.deepEqual(listed.encode(sentence), original.encode(sentence));
   assert.equal(read.decode(read.encode("a b"), { skipSpecialTokens: true }), "a b");
   const bare = await make({
     "tokenizer.ggml.add_space_prefix": ["bool", false],
@@ -232,6 +212,29 @@ Deno.test("SentencePiece pieces in GGUF metadata give the ids of the tokenizer.j
       ],
     ] as [TestMetadata, RegExp][]
   ) await assert.rejects(make(change), message);
+});
+
+Deno.test("a byte order mark at the beginning of a token is read from GGUF metadata", async () => {
+  const tokens = ["<unk>", "<s>", "</s>", "//", "\ufeff//"];
+  const file = await parseGguf(encodeTestGguf({
+    "tokenizer.ggml.model": ["string", "llama"],
+    "tokenizer.ggml.tokens": ["string", tokens],
+    "tokenizer.ggml.scores": ["f32", tokens.map(() => 0)],
+  }, []));
+  const json = JSON.parse(ggufTokenizer(file)!.files.get("tokenizer.json")!);
+  assert.deepEqual(Object.keys(json.model.vocab), tokens);
+});
+
+Deno.test("the published rules of Qwen 3.5 and StarCoder have their names in GGUF files", () => {
+  const bytes = { type: "ByteLevel", add_prefix_space: false };
+  const sequence = (...pretokenizers: object[]) => ({ type: "Sequence", pretokenizers });
+  const Regex = String.raw`(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?[\p{L}\p{M}]+|\p{N}` +
+    String.raw`| ?[^\s\p{L}\p{M}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+`;
+  const split = { type: "Split", pattern: { Regex }, behavior: "Isolated", invert: false };
+  const name = (pre: object, normalizer: object | null) =>
+    splittingName({ pre_tokenizer: pre, normalizer, model: {} });
+  assert.equal(name(sequence(split, { ...bytes, use_regex: false }), { type: "NFC" }), "qwen35");
+  assert.equal(name(sequence({ type: "Digits", individual_digits: true }, bytes), null), "smollm");
 });
 
 Deno.test("special tokens in a chat's contents stay text, those of the template do not", () => {

