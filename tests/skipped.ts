@@ -36,6 +36,7 @@ export const NEEDED = {
   pythonProgram: "python3 is not installed",
   jinja: "no Python with jinja2 was named (see CONTRIBUTING.md)",
   smallDisk: "no file system can be mounted (only root on Linux can)",
+  compiler: "no C compiler on Linux (apt-get install gcc)",
   zig: "zig's compiler is not installed (pip install ziglang, see CONTRIBUTING.md)",
   arm64: "no Deno for ARM64 was named (RGX_TEST_ARM64, see CONTRIBUTING.md)",
   native: "no native kernels for this machine",

@@ -21,7 +21,11 @@ export function rgxProgram(args: readonly string[], safe = false): string[] {
 }
 
 /** No colours, and no job: the tests themselves may run in one. */
-const ENVIRONMENT = { NO_COLOR: "1", COLUMNS: "80", SLURM_JOB_ID: "" };
+export const ENVIRONMENT: Record<string, string> = {
+  NO_COLOR: "1",
+  COLUMNS: "80",
+  SLURM_JOB_ID: "",
+};
 
 /** Starts `rgx` as a process without a terminal and without colours. */
 export function spawnRgx(

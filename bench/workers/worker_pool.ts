@@ -4,8 +4,8 @@
  *
  * When a process dies, the combinations that it had left are tried again in new processes. Those of
  * the model that it was busy with are tried one by one, to find the one that kills. Such a
- * combination gets a new process as long as each process has answered something, since the machine
- * may have been short of memory for a moment. After that it is reported.
+ * combination gets a new process as long as each process has answered something, and once more
+ * without that, since the machine may have been short of memory for a moment. Then it is reported.
  */
 import { Interrupted } from "../../core/errors.ts";
 import { LineWriter, readLines } from "../../core/line_pipe.ts";
@@ -61,9 +61,9 @@ async function runOne(
     if (died === null) continue;
     const { left, busyWith, why } = died;
     if (some.length === 1) {
-      if (missingSamples(left) < missingSamples(some) && deaths++ < MAX_DEATHS) {
-        queue.unshift(left);
-      } else emit({ type: "failed", job: some[0]!, error: why });
+      const hasAnswered = missingSamples(left) < missingSamples(some);
+      if (deaths++ < (hasAnswered ? MAX_DEATHS : 1)) queue.unshift(left);
+      else emit({ type: "failed", job: some[0]!, error: why });
       continue;
     }
     const suspects = left.filter((job) => job.model === busyWith.model);

@@ -1,0 +1,48 @@
+/**
+ * Files of earlier versions (tests/golden/versions, one of each format) go on working: a run is
+ * resumed, shown and reported, and results are read and drawn.
+ */
+import assert from "node:assert/strict";
+import { test } from "../../core/testing.ts";
+import { findRuns } from "../../reports/dashboard/reading/find_runs.ts";
+import { readRunDetails, readRunInfo } from "../../reports/dashboard/reading/run_state.ts";
+import { copyFolder } from "../../training/testing.ts";
+import { argv } from "../command_line.ts";
+import { rgx } from "../support.ts";
+
+const VERSIONS = new URL("../golden/versions/", import.meta.url).pathname;
+
+for (const format of [1]) {
+  test.inFolder(`a run of format ${format} is shown, resumed and reported`, async (folder) => {
+    const run = `${folder}/run`;
+    await copyFolder(`${VERSIONS}run-${format}`, run);
+    const { runs: [found] } = await findRuns([folder]);
+    const info = await readRunInfo(found!);
+    assert.deepEqual(info.problems, []);
+    assert.deepEqual((await readRunDetails(info)).problems, []);
+    const checked = await new Deno.Command("sha256sum", {
+      args: ["--check", "--strict", "--quiet", "SHA256SUMS"],
+      cwd: `${run}/checkpoint-2`,
+    }).output();
+    assert.ok(checked.success, "the fixture is as it was written");
+    const resumed = await rgx(argv`train ${run}/config.yaml --output-dir ${run} --resume
+      training.max_steps=6`);
+    assert.equal(resumed.code, 0, resumed.err);
+    assert.match(resumed.err, /checkpoint-2/);
+    const { status, steps } = JSON.parse(await Deno.readTextFile(`${run}/run.json`));
+    assert.deepEqual([status, steps], ["completed", 6]);
+    const report = await rgx(argv`report ${run}`);
+    assert.equal(report.code, 0, report.err);
+  });
+
+  test.inFolder(`results of format ${format} are drawn, those of a later one refused`, async (folder) => {
+    const results = `${VERSIONS}results-${format}.json`;
+    const drawn = await rgx(argv`plot ${results} --output ${folder}/chart.png`);
+    assert.equal(drawn.code, 0, drawn.err);
+    const newer = `${folder}/results_x.json`, text = await Deno.readTextFile(results);
+    await Deno.writeTextFile(newer, text.replace(`"format": ${format}`, '"format": 99'));
+    const refused = await rgx(argv`plot ${newer} --output ${folder}/other.png`);
+    assert.equal(refused.code, 1);
+    assert.match(refused.err, /result format 99, this version reads format 1/);
+  });
+}
