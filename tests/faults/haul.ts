@@ -5,6 +5,7 @@
 import assert from "node:assert/strict";
 import { metricsLine, withDashboard, writeRun } from "../../reports/dashboard/testing.ts";
 import type { CurvesOfRun, Overview } from "../../reports/dashboard/data_routes.ts";
+import { argv } from "../command_line.ts";
 import { delay } from "../jobs/waiting.ts";
 import { rgx, rgxProgram, tinyConfig } from "../support.ts";
 import type { Campaign } from "./campaign.ts";
@@ -51,11 +52,9 @@ function within(samples: readonly Sample[], from: number, to: number) {
 
 async function longRun(campaign: Campaign, steps: number): Promise<void> {
   const { folder } = campaign, config = await tinyConfig(folder), run = `${folder}/long`;
-  const [program, ...args] = rgxProgram([
-    ...["train", config, "--output-dir", run, "--threads", "1", `training.max_steps=${steps}`],
-    ...["training.logging_steps=10", "training.save_steps=2000", "training.log_completions=false"],
-    ...["eval.num_examples=0", "training.lr_scheduler_type=constant"],
-  ]);
+  const [program, ...args] = rgxProgram(argv`train ${config} --output-dir ${run} --threads 1
+    training.max_steps=${steps} training.logging_steps=10 training.save_steps=2000
+    training.log_completions=false training.lr_scheduler_type=constant eval.num_examples=0`);
   const child = new Deno.Command(program!, { args, stdout: "null", stderr: "null" }).spawn();
   const samples: Sample[] = [];
   let hasEnded = false;

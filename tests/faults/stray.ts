@@ -7,7 +7,7 @@ import assert from "node:assert/strict";
 import { TABLES } from "../../kernels/conformance/tables_testing.ts";
 import { type Case, execute } from "../../kernels/conformance/runner_testing.ts";
 import { builtInKernels, WasmDevice } from "../../kernels/devices/wasm/device.ts";
-import { type NativeChoice } from "../../kernels/native/choice.ts";
+import type { NativeChoice } from "../../kernels/native/choice.ts";
 import { nativeLibraries, VECTORS } from "../../kernels/native/library.ts";
 import { type DType, type HostArray, type Tensor, VIEW_ALIGNMENT } from "../../kernels/tensor.ts";
 import { CausalLM } from "../../models/causal_lm.ts";
