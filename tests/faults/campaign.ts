@@ -1,5 +1,6 @@
 /**
- * `deno task test:faults`: what goes wrong on real machines, tried on purpose (docs/reliability.md).
+ * `deno task test:faults`: what goes wrong on real machines, tried on purpose (the page is
+ * docs/reliability.md).
  *
  *     deno task test:faults                  all parts, in their long form (an hour and more)
  *     deno task test:faults --short disk     one part in the form that the tests run

@@ -1,6 +1,6 @@
 /**
- * Processes that are killed, stopped, short of memory or of files, or two at one folder. After each,
- * the run resumes to the bits of one that nothing happened to.
+ * Processes that are killed, stopped, short of memory or of files, or two at one folder. After
+ * each, the run resumes to the bits of one that nothing happened to.
  */
 import assert from "node:assert/strict";
 import { acceptUploads } from "../../hub/upload/testing.ts";

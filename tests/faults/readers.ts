@@ -90,8 +90,10 @@ const TOKENIZER = {
 
 const TEMPLATE = `{%- macro say(x) %}{{ x | trim }}{% endmacro -%}
 {%- set ns = namespace(n=0) %}{% for m in messages if m.role != "x" %}{% set ns.n = ns.n + 1 %}
-{{- "<|" ~ m["role"] ~ "|>" + say(m.content)[:90] }}{% if not loop.last %}, {% endif %}{% endfor %}
-{%- if add_generation_prompt %}<|assistant|>{{ ns.n // 2 }}{{ tools | tojson(indent=2) }}{% endif %}`;
+{{- "<|" ~ m["role"] ~ "|>" + say(m.content)[:90] }}{% if not loop.last %}, {% endif %}
+{%- endfor %}
+{%- if add_generation_prompt %}<|assistant|>{{ ns.n // 2 }}
+{{- tools | tojson(indent=2) }}{% endif %}`;
 
 const CONFIG = `# a run
 model: {model_name_or_path: m, init: ~}
