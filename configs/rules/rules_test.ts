@@ -122,6 +122,22 @@ const REFUSED: [name: string, yaml: string, ...words: string[]][] = [
     "training.use_rollout_activations: needs generation.backend in_process",
   ],
   [
+    "rounded activations where a server samples",
+    "lora: {r: 4}\ngeneration: {backend: openai, base_url: http://localhost:8000/v1, " +
+    "activations: int8}\n",
+    "generation.activations: needs generation.backend in_process",
+  ],
+  [
+    "rounded activations of weights that are trained",
+    "generation: {activations: int8}\n",
+    "generation.activations: int8 needs a lora section",
+  ],
+  [
+    "rounded activations that the training pass would read",
+    "use_rollout_activations: true\nlora: {r: 4}\ngeneration: {activations: int8}\n",
+    "generation.activations: int8 excludes use_rollout_activations",
+  ],
+  [
     "activations of sampling for a pass with dropout",
     "use_rollout_activations: true\nlora: {r: 4, lora_dropout: 0.1}\n",
     "training.use_rollout_activations: needs lora.lora_dropout 0",

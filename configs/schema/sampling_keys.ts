@@ -61,6 +61,9 @@ export const GENERATION = {
   keys: keys({ addresses: oneOrMore(ADDRESS, WORDS) }, {
     backend: `one in_process|openai = in_process -- who samples the completions of training: the
       trainer's process, or servers with OpenAI's API (rgx serve, vLLM; docs/rollouts.md)`,
+    activations: `one float32|int8 = float32 -- in_process: int8 samples training's completions with
+      rounded inputs of 4-bit weights, faster on a CPU; the loss is corrected for it as for a
+      server's (vllm_importance_sampling_correction), evaluations are not rounded`,
     base_url: `addresses? = null -- openai: address of the server, or of several that share the
       prompts`,
     api_key_env: `name? = null -- openai: environment variable with the key; null =

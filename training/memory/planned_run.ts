@@ -12,6 +12,7 @@ import {
   planStorage,
   type StorageOptions,
 } from "../../models/network/weights/weight_storage.ts";
+import { requireInt8Weights } from "../../models/generation/int8_activations.ts";
 import type { TeacherSizes } from "../model/teacher.ts";
 import type { OpenedRun } from "../open_run.ts";
 import {
@@ -108,7 +109,11 @@ export async function planModel(
   const hasReference = config.dpo === null
     ? phases === "all" && config.training.beta !== 0
     : !config.dpo.reference_free;
-  const weights = storageOptions(config.model);
+  const weights = storageOptions(config);
+  if (weights.activations === "int8") {
+    const path = config.model.model_name_or_path ?? "this model";
+    requireInt8Weights({ path, config: shape, files: { typeOf } }, weights);
+  }
   const storage = planStorage(shape, trainable.trainable, weights, typeOf);
   const numbers = deviceSizes(device, config.training.compute_dtype);
   const needs = {
@@ -135,10 +140,9 @@ export async function planModel(
   return { weights, needs, sizes, memory };
 }
 
-export function storageOptions(
-  { dtype, load_in_4bit: four, load_in_8bit: eight }: RunConfig["model"],
-): StorageOptions {
-  return { dtype, quantize: four ? "nf4" : eight ? "int8" : null };
+function storageOptions({ model, generation: { activations } }: RunConfig): StorageOptions {
+  const quantize = model.load_in_4bit ? "nf4" : model.load_in_8bit ? "int8" : null;
+  return { dtype: model.dtype, quantize, activations };
 }
 
 /**

@@ -10,10 +10,12 @@ import type {
   Ask,
   Completion,
   DialogueRoom,
+  GenerateOptions,
   GenerateRequest,
 } from "../../models/generation/types.ts";
 import type { CausalLM } from "../../models/causal_lm.ts";
 import type { ActivationStore } from "../../models/network/activation_store.ts";
+import type { ActivationType } from "../../models/network/types.ts";
 import type { RolloutGroup, RolloutOptions, SampledRow } from "./rollout.ts";
 import type { Entry } from "../../tasks/types.ts";
 
@@ -174,6 +176,7 @@ export class OwnSampler implements Sampler {
     private readonly model: CausalLM,
     private readonly training: RunConfig["training"],
     private readonly prompts: PromptEncoder,
+    private readonly activations: ActivationType = "float32",
   ) {
     this.kept = training.use_rollout_activations ? model.activationStore() : null;
   }
@@ -183,7 +186,7 @@ export class OwnSampler implements Sampler {
     _step: number,
     shouldStop: () => boolean,
   ): Promise<Sampled> {
-    const options = rolloutOptions(this.training, this.prompts, shouldStop), { kept } = this;
+    const options = this.#options(shouldStop), { kept } = this;
     if (kept !== null) {
       kept.clear(requests.reduce(
         (rows, { promptIds, n }) => rows + promptIds.length + n * options.maxNewTokens,
@@ -194,7 +197,7 @@ export class OwnSampler implements Sampler {
       ...options,
       keep: kept ?? undefined,
     });
-    return { completions, other: false };
+    return { completions, other: this.#other };
   }
 
   async converse<T>(
@@ -203,9 +206,19 @@ export class OwnSampler implements Sampler {
     shouldStop: () => boolean,
     play: (ask: Ask) => Promise<T>,
   ): Promise<Conversation<T>> {
-    const options = rolloutOptions(this.training, this.prompts, shouldStop);
+    const options = this.#options(shouldStop);
     const how = greedy ? { ...options, temperature: 0 } : options;
-    return { played: await this.model.generateDialogues(room, how, play), other: false };
+    return { played: await this.model.generateDialogues(room, how, play), other: this.#other };
+  }
+
+  #options(shouldStop: () => boolean): GenerateOptions {
+    const { activations } = this;
+    return { ...rolloutOptions(this.training, this.prompts, shouldStop), activations };
+  }
+
+  /** Rounded activations sample from a policy that is a little different. */
+  get #other(): boolean {
+    return this.activations !== "float32";
   }
 
   close(): Promise<void> {
