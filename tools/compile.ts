@@ -8,6 +8,9 @@
  * `--target=NAME` compiles for another platform, which cannot be tried here, and `--release` for
  * all of them. Both also write checksums and a bill of materials.
  *
+ * The program is compiled from JavaScript. Of TypeScript, `deno compile` embeds the source, what it
+ * makes of it, and a map between both: three times the bytes, which every start copies.
+ *
  * All packages are fetched first, because `deno compile` silently leaves out packages that it
  * cannot fetch. Then the executable tries its own parts (`rgx doctor --self`).
  */
@@ -15,7 +18,7 @@ import config from "../deno.json" with { type: "json" };
 import { sha256OfFile } from "../core/checksums.ts";
 import { SAFE_V8_FLAGS, V8_FLAGS } from "../core/program_command.ts";
 import { VERSION } from "../core/version.ts";
-import { ASSETS, packagesOf, ROOT } from "./architecture/imports.ts";
+import { ASSETS, importsIn, packagesOf, ROOT } from "./architecture/imports.ts";
 
 /** The modules with which the program and its threads start. No import names the threads. */
 const ENTRIES = [
@@ -28,6 +31,9 @@ const ENTRIES = [
   "tasks/custom/relay.ts",
   "tasks/custom/worker.ts",
 ];
+
+/** Where the program stands as JavaScript. */
+const PROGRAM = "dist/program/";
 
 /** The configuration and the versions of packages for the executable. */
 const CONFIG = "dist/deno.compile.json", LOCK = "dist/deno.compile.lock";
@@ -54,9 +60,13 @@ const UNREAD = new RegExp(
     String.raw`/parse5/[^/]+/dist/(?!cjs/)|/tldts[a-z-]*/[^/]+/dist/(?:es6/|index\.)`,
     String.raw`/(?:sucrase|entities|css-color|tough-cookie)/[^/]+/dist/esm?/`,
     String.raw`/(?:@noble/[^/]+|@swc/helpers)/[^/]+/esm/`,
+    String.raw`/decimal\.mjs$|/dist/module\.mjs$|/lru-cache/[^/]+/dist/esm/`,
     // Only the compressing half.
     String.raw`/brotli/[^/]+/build/`,
+    // Pages, tests, and what their installation needs.
+    String.raw`/(?!licen)[^/]+\.(?:md|markdown)$|/tests?/|/yarn\.lock$`,
   ].join("|"),
+  "i",
 );
 
 /** The folder of packages in Deno's cache. */
@@ -119,6 +129,41 @@ async function writeConfig(): Promise<void> {
   await write(LOCK, { ...lock, specifiers: Object.fromEntries(specifiers), workspace: undefined });
 }
 
+/** An import of a file as text, as bytes or as JSON. One of the groups is its path. */
+const DATA_IMPORT = /(?:\bfrom\s*|\bimport\(\s*)"(\.[^"]+)"(?:\s*with\s*\{|,\s*\{\s*with\b)/g;
+
+/** The path of a module in an import or as an address, in what esbuild writes. */
+const MODULE = /(\bfrom |\bimport |\bimport\(|\bnew URL\()"(\.[^"]+)\.ts"(?! with|, \{)/g;
+
+/** Writes the program without types and comments, and the files that it imports as data. */
+async function writeProgram(): Promise<void> {
+  const { stop, transform } = await import("esbuild");
+  await Deno.remove(new URL(PROGRAM, ROOT), { recursive: true }).catch(() => {});
+  const waiting = [...ENTRIES], seen = new Set(ENTRIES), data = new Set(ASSETS);
+  const write = async (path: string, code: string | Uint8Array) => {
+    const url = new URL(PROGRAM + path, ROOT);
+    await Deno.mkdir(new URL(".", url), { recursive: true });
+    await Deno.writeFile(url, typeof code === "string" ? new TextEncoder().encode(code) : code);
+  };
+  for (let path = waiting.pop(); path !== undefined; path = waiting.pop()) {
+    const text = await Deno.readTextFile(new URL(path, ROOT)), base = new URL(path, "file:///");
+    const asData = [...text.matchAll(DATA_IMPORT)].map(([, to]) => new URL(to!, base).pathname);
+    for (const file of asData) data.add(file.slice(1));
+    for (const to of importsIn(text, path)) {
+      if (seen.has(to) || asData.includes(`/${to}`)) continue;
+      seen.add(to);
+      waiting.push(to);
+    }
+    const { code } = await transform(text, { loader: "ts", target: "esnext", charset: "utf8" });
+    await write(scriptOf(path), code.replace(MODULE, '$1"$2.js"'));
+  }
+  for (const path of data) await write(path, await Deno.readFile(new URL(path, ROOT)));
+  await stop();
+}
+
+const scriptOf = (path: string) => path.replace(/\.ts$/, ".js");
+const inProgram = (path: string) => PROGRAM + scriptOf(path);
+
 /** Runs Deno; ends this program if Deno fails. @param help advice for that case */
 async function deno(args: readonly string[], help: string): Promise<void> {
   const { success, stderr } = await new Deno.Command(Deno.execPath(), {
@@ -158,12 +203,12 @@ async function compile(output: string, safe: boolean, target?: string): Promise<
       "--no-check",
       "--quiet",
       safe ? SAFE_V8_FLAGS : V8_FLAGS,
-      ...[...ENTRIES.slice(1), ...ASSETS].flatMap((file) => ["--include", file]),
+      ...[...ENTRIES.slice(1), ...ASSETS].flatMap((file) => ["--include", inProgram(file)]),
       ...(await unreadFiles()).flatMap((file) => ["--exclude", file]),
       ...(target === undefined ? [] : ["--target", target]),
       "--output",
       output,
-      ENTRIES[0]!,
+      inProgram(ENTRIES[0]!),
     ],
     "deno compile downloads its base executable once; without network set DENORT_BIN to a " +
       "denort of this Deno version" + (target === undefined ? "" : ` for ${target}`),
@@ -211,6 +256,7 @@ if (import.meta.main) {
     Deno.exit(2);
   }
   await writeConfig();
+  await writeProgram();
   await deno(
     ["cache", "--quiet", ...SHARED, ...ENTRIES],
     "a package cannot be fetched; with the network, or a cache that has all of them " +
