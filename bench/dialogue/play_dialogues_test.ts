@@ -209,6 +209,11 @@ test.inFolder("files that are no environment are refused with the reason", async
       /required names a, which is no property/,
     ],
     [
+      "{ tools: { f: { description: 'x', parameters: { type: 'object', " +
+      "properties: { a: { type: ['null', 'numbr'] } } }, run() {} } } }",
+      /the type of a is "numbr"/,
+    ],
+    [
       "{ tools: { f: { description: 'x', parameters: { type: 'object', properties: { a: {} } }, " +
       "run({ b }) {} } } }",
       /run reads b, which its parameters do not have \(a\)/,

@@ -81,8 +81,8 @@ export function parseValue(
   key: string,
 ): ConfigNode {
   const at = nowhere(source);
-  // A template of Jinja begins with {{ or {%, which begins no value of YAML.
-  if (!/^\s*(["'[]|\{(?![{%]))/.test(text)) {
+  // {{ and {% begin a template of Jinja, and {prompt} a text with names: none is a value of YAML.
+  if (!/^\s*(["'[]|\{(?![{%]|\w+\}))/.test(text)) {
     const value = plainScalar(text.trim()), why = otherReading(value, text.trim());
     if (why !== null) problems.add(at, key, why);
     return { kind: "scalar", value, raw: text, at };

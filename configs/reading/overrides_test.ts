@@ -120,7 +120,9 @@ Deno.test("values are YAML scalars or flow collections; text keys take any text"
     'project="quoted"',
     "--chat-template",
     "{% for m in messages %}{{ m.content }}{% endfor %}",
+    "teacher.teacher_prompt_template={prompt} It is {answer}.",
   );
+  assert.equal(config.teacher?.teacher_prompt_template, "{prompt} It is {answer}.");
   assert.equal(
     config.model.chat_template,
     "{% for m in messages %}{{ m.content }}{% endfor %}",

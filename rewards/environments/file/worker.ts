@@ -88,6 +88,15 @@ function readTool(name: string, tool: unknown): Tool {
   return { name, description, parameters: JSON.parse(stringify(parameters)) };
 }
 
+const JSON_TYPES: readonly unknown[] = [
+  "string",
+  "number",
+  "integer",
+  "boolean",
+  "object",
+  "array",
+  "null",
+];
 const NO_PARAMETERS = { type: "object", properties: {} };
 
 function propertiesOf(parameters: unknown, at: string): Record<string, unknown> {
@@ -98,6 +107,10 @@ function propertiesOf(parameters: unknown, at: string): Record<string, unknown> 
   if (!isObject(properties)) throw new TypeError(`${schema}, properties is ${kindOf(properties)}`);
   for (const [name, property] of Object.entries(properties)) {
     if (!isObject(property)) throw new TypeError(`${schema}, ${name} is ${kindOf(property)}`);
+    const unknown = [property["type"] ?? []].flat().find((type) => !JSON_TYPES.includes(type));
+    if (unknown !== undefined) {
+      throw new TypeError(`${schema}, the type of ${name} is ${stringify(unknown)}`);
+    }
   }
   const missing = Array.isArray(required)
     ? required.find((name) => !Object.hasOwn(properties, name))
