@@ -1,6 +1,7 @@
 /** Turns the texts and messages of requests into token ids, within limits. */
 import type { ChatMessage, ToolCall } from "../core/chat_message.ts";
 import { isRecord } from "../core/json_file.ts";
+import type { LocalTime } from "../core/local_time.ts";
 import { type ChatEnding, checkVariables } from "../models/tokenizers/chat_template.ts";
 import { dialectOf } from "../models/tokenizers/dialects/dialect.ts";
 import type { Tokenizer } from "../models/tokenizers/types.ts";
@@ -19,6 +20,8 @@ export interface Limits {
   maxLogprobs: number;
   logprobsMode: LogprobsMode;
   defaults: SamplingDefaults;
+  /** What chat templates that read a clock are told; default: the clock. */
+  time?: LocalTime | undefined;
 }
 
 /** Those of the OpenAI API. */
@@ -82,7 +85,7 @@ export function chatPrompt(
   checkVariables(variables, tokenizer.chatVariables, "chat_template_kwargs");
   const ending = endingOf(fields, messages), documents = documentsOf(fields, tokenizer);
   const all = { ...variables, tools, documents };
-  const text = tokenizer.applyChatTemplate(messages, all, undefined, ending);
+  const text = tokenizer.applyChatTemplate(messages, all, limits.time, ending);
   if (text === null) {
     throw badRequest("the model has no chat template; use /v1/completions", "messages");
   }
@@ -123,7 +126,8 @@ function endingOf(fields: Fields, messages: readonly ChatMessage[]): ChatEnding 
   return "within";
 }
 
-function messagesOf(fields: Fields, tokenizer: Tokenizer): ChatMessage[] {
+/** The messages of a request. @throws ApiError */
+export function messagesOf(fields: Fields, tokenizer: Tokenizer): ChatMessage[] {
   const list = fields.raw("messages");
   if (!Array.isArray(list) || list.length === 0) {
     throw fields.wrong("messages", "a list of messages that is not empty");

@@ -92,9 +92,14 @@ export async function openRun(
     prompts,
     eosIds,
     environments,
-    observationTokens: environments === null
-      ? 0
-      : await observationTokens(environments, problems, trainProblems, prompts, config),
+    observationTokens: environments === null ? 0 : await observationTokens(
+      environments,
+      problems,
+      trainProblems,
+      prompts,
+      config,
+      opened.config.maxPositions,
+    ),
     trainable: lora === null ? { trainable: "full" } : { trainable: "lora", lora },
   };
 }

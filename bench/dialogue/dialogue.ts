@@ -11,7 +11,7 @@ import {
   type OpenEnvironments,
 } from "../../rewards/environments/open_environments.ts";
 import type { EncodedPrompt, PromptEncoder } from "../evaluation/prompt_encoder.ts";
-import type { Segment } from "./segments.ts";
+import type { DialogueRow, Segment } from "./segments.ts";
 import type { Transcript } from "./transcript.ts";
 
 /** Why a dialogue ended; all but the first two are limits, and count as cut off. */
@@ -76,9 +76,15 @@ export function endTokens(
   environments: OpenEnvironments | null,
   format: string,
 ): number[] {
-  if (environments === null || environments.tools.length === 0) return [...prompts.eosIds];
-  const dialect = prompts.dialect(format);
+  const { hasAgents = false, tools = [] } = environments ?? {}, dialect = prompts.dialect(format);
+  if (hasAgents && dialect === null) {
+    throw new UsageError("an agent asks in chats, and the model has no chat template", {
+      advice: "In training, model.chat_template names a template.",
+    });
+  }
+  if (!hasAgents && tools.length === 0) return [...prompts.eosIds];
   const why = dialect === null ? "the model is prompted with plain text" : dialect.whyNoTools;
+  if (hasAgents && why !== null) return [...prompts.eosIds];
   if (why === null) return [...new Set([...prompts.eosIds, ...dialect!.stopIds])];
   throw new UsageError(`tools cannot be shown to this model: ${why}`, {
     advice: "Take a model whose chat template has tools; in training, model.chat_template names " +
@@ -91,6 +97,8 @@ export interface Dialogue {
   /** The prompt, with the observation of the environment. */
   prompt: EncodedPrompt;
   segments: readonly Segment[];
+  /** The rows that the segments are of, where they do not all follow the prompt (an agent's). */
+  rows?: readonly DialogueRow[];
   /** What followed the prompt. */
   messages: readonly ChatMessage[];
   /** The model's last answer, without special tokens. */

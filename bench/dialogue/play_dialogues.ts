@@ -16,8 +16,8 @@ import {
   type Outcome,
   type Reply,
   type State,
-  type Tool,
   truncated as shortened,
+  wrongArguments,
 } from "../../rewards/environments/environment.ts";
 import {
   findTool,
@@ -33,6 +33,7 @@ import type {
 } from "../../models/generation/types.ts";
 import type { Entry } from "../../tasks/types.ts";
 import type { EncodedPrompt, PromptEncoder } from "../evaluation/prompt_encoder.ts";
+import { AgentChat, longestPrompt } from "./agent_chat.ts";
 import type { Dialogue, DialogueSetup, StopReason } from "./dialogue.ts";
 import type { Segment } from "./segments.ts";
 
@@ -92,6 +93,7 @@ export async function observationTokens(
   trainProblems: number,
   prompts: PromptEncoder,
   { training, multi_turn: limits }: Pick<RunConfig, "training" | "multi_turn">,
+  maxPositions: number,
 ): Promise<number> {
   const train = Array.from({ length: Math.min(MEASURED, trainProblems) }, (_, i) => i);
   const entries = [
@@ -100,7 +102,14 @@ export async function observationTokens(
   ];
   const game = new Game(
     entries.map((entry, promptId) => ({ entry, promptId, branches: 1 })),
-    { environments, prompts, seed: training.seed, limits } as PlayOptions,
+    {
+      environments,
+      prompts,
+      seed: training.seed,
+      limits,
+      maxTokens: training.max_completion_length,
+      maxPositions,
+    } as PlayOptions,
   );
   await game.begin();
   await environments.close();
@@ -113,7 +122,9 @@ export async function sampleStart(
   { multi_turn, training }: Pick<RunConfig, "training" | "multi_turn">,
 ): Promise<string> {
   const entry = { question: "", answer: null, metadata: {} };
-  const { environment } = environments.partsOf(entry)[0]!;
+  const { environment, parts } = environments.partsOf(entry)[0]!;
+  // An agent is not started to see it.
+  if (parts.agent !== undefined) return `(${environment.name} asks)`;
   const call = { call: "reset", row: rowOf(entry), seed: training.seed, example: 0 } as const;
   const [outcome] = await environment.answer([call], multi_turn.tool_timeout_s);
   await environments.close();
@@ -147,17 +158,6 @@ function withObservation(given: Entry, observation: string, tools: readonly Show
   return { ...entry, metadata, messages: [...messages.slice(0, -1), { ...last, content }] };
 }
 
-/** The problem of a call's arguments; null: they fit the schema. */
-function wrongArguments(args: Readonly<Record<string, unknown>>, { parameters }: Tool) {
-  const { properties = {}, required = [], additionalProperties } = parameters;
-  const names = Object.keys(properties as object);
-  const missing = (required as string[]).find((name) => !Object.hasOwn(args, name));
-  if (missing !== undefined) return `The argument ${missing} is missing.`;
-  const other = Object.keys(args).find((name) => !names.includes(name));
-  if (other === undefined || additionalProperties === true) return null;
-  return `There is no argument ${other}; the arguments are ${names.join(", ") || "none"}.`;
-}
-
 /** A dialogue that is played. */
 class Player {
   readonly segments: Segment[] = [];
@@ -185,6 +185,7 @@ class Player {
   judged: string | null = null;
   /** The text before the next answer. */
   before = "";
+  chat: AgentChat | null = null;
 
   constructor(
     readonly start: DialogueStart,
@@ -277,16 +278,10 @@ class Game {
     const keyOf = ({ start, branch }: Player) =>
       `${this.starts.indexOf(start)}/${isShared ? 0 : branch}`;
     for (const player of this.#players) {
-      const key = keyOf(player), { own, start } = player;
-      if (own === null || asked.has(key)) continue;
-      const { entry } = start, index = entry.metadata["source_index"];
-      const call: EnvironmentCall = {
-        call: "reset",
-        row: rowOf(entry),
-        seed: this.#seedOf(player),
-        example: typeof index === "number" ? index : start.promptId,
-      };
-      asked.set(key, { player, environment: own.environment, call });
+      const key = keyOf(player), { own } = player;
+      // An agent begins when it has a place.
+      if (own === null || own.parts.agent !== undefined || asked.has(key)) continue;
+      asked.set(key, { player, environment: own.environment, call: this.#resetOf(player) });
     }
     const byKey = new Map<string, Outcome>();
     await Promise.all([...asked].map(async ([key, one]) => {
@@ -304,12 +299,10 @@ class Game {
       }
       let prompt = encoded.get(key);
       if (prompt === undefined) {
-        // Where the start has failed, there may be nothing to show.
-        const entry = withObservation(
-          start.entry,
-          player.stop === null ? observation : "-",
-          player.shownTools,
-        );
+        // Where the start has failed, or is an agent's, there may be nothing to show.
+        const isShown = player.stop === null && own?.parts.agent === undefined;
+        const text = isShown ? observation : "-";
+        const entry = withObservation(start.entry, text, player.shownTools);
         encoded.set(key, prompt = prompts.prompt(entry, start.shots, start.isOwnData));
       }
       player.prompt = prompt;
@@ -323,13 +316,25 @@ class Game {
     if (players.length > 0) {
       const { prompts } = this.options;
       return Math.max(
-        ...players.map(({ prompt, start }) =>
-          prompt.ids.length - prompts.prompt(start.entry).ids.length
+        ...players.map((player) =>
+          this.#promptTokens(player) - prompts.prompt(player.start.entry).ids.length
         ),
       );
     }
     const { own, error } = this.#players[0]!;
     throw cannotBegin(own!.environment, error);
+  }
+
+  /** The tokens of the prompt, or the most that an agent's may have. */
+  #promptTokens({ own, prompt }: Player): number {
+    const agent = own?.parts.agent;
+    return agent === undefined ? prompt.ids.length : longestPrompt(agent, this.options);
+  }
+
+  #resetOf(player: Player): EnvironmentCall {
+    const { entry, promptId } = player.start, index = entry.metadata["source_index"];
+    const example = typeof index === "number" ? index : promptId;
+    return { call: "reset", row: rowOf(entry), seed: this.#seedOf(player), example };
   }
 
   #seedOf({ start, branch }: Player): number {
@@ -351,17 +356,72 @@ class Game {
       (player) => isOpen(player) ? "open" : "over",
     );
     const room = {
-      prompts: open.map(({ prompt: { ids } }) => ids.length),
+      prompts: open.map((player) => this.#promptTokens(player)),
       tokens: maxTokens,
       turnTokens: Math.min(maxTokens, most ?? Infinity),
     };
-    const groups = [...Map.groupBy(open, ({ prompt }) => prompt).values()];
+    const { agents = [], others = [] } = Object.groupBy(
+      open,
+      ({ own }) => own?.parts.agent === undefined ? "others" : "agents",
+    );
+    const groups = [...Map.groupBy(others, ({ prompt }) => prompt).values()];
     await Promise.all(over.map((player) => this.#judge(player)));
     if (open.length === 0) return;
     await this.options.generate(
       room,
-      (ask) => Promise.all(groups.map((players) => this.#playGroup(players, ask))),
+      (ask) =>
+        Promise.all([
+          ...groups.map((players) => this.#playGroup(players, ask)),
+          ...agents.map((player) => this.#playAgent(player, ask)),
+        ]),
     );
+  }
+
+  /** Plays a dialogue that an agent leads: what it asks is the reply to the answer before. */
+  async #playAgent(player: Player, ask: Ask): Promise<void> {
+    const { environment, parts } = player.own!, { place } = player;
+    const chat = player.chat = new AgentChat({ ...this.options, ...parts.agent!, ...place });
+    for (let call = this.#resetOf(player); player.stop === null;) {
+      const outcome = await this.#ask({ player, environment, call, number: chat.refused });
+      if ("error" in outcome) return player.end(outcome.late ? "timeout" : "error", outcome.error);
+      player.take(environment, outcome);
+      if (outcome.done) player.end("done");
+      const refusal = outcome.done ? null : chat.take(outcome.content);
+      const isOver = outcome.done || chat.isLost || refusal === null && !this.#hasRoom(player);
+      if (isOver || !await this.#inTime(player)) break;
+      const { message, reply } = refusal === null
+        ? await this.#answerAgent(player, chat, ask)
+        : { message: { role: "error", content: "" }, reply: refusal };
+      call = { call: "step", message, reply, state: player.states.get(environment)! };
+    }
+    await this.#judge(player);
+    if (chat.isLost) player.end("error", `it asked what is refused: ${chat.fault}`);
+  }
+
+  /** Lets the model answer what an agent has asked. */
+  async #answerAgent(player: Player, chat: AgentChat, ask: Ask) {
+    const { prompts, maxTokens, limits: { max_turn_tokens: most } } = this.options;
+    const { ids: promptIds, next } = chat.asked!, { start, branch } = player;
+    player.messages.push(...chat.begin());
+    player.prompt = chat.rows[0]!.prompt;
+    player.add("environment", next);
+    if (player.turns > 0) player.userTurns++;
+    const firstPosition = player.length,
+      left = Math.min(maxTokens - firstPosition, most ?? Infinity);
+    const [completion] = await ask({
+      promptId: start.promptId,
+      promptIds,
+      n: 1,
+      firstBranch: branch,
+      ...(firstPosition > 0 && { firstPosition }),
+      sampling: chat.sampling(left),
+    }) as [Completion];
+    player.add("model", completion.ids, completion.logprobs);
+    player.turns++;
+    player.text = prompts.text(completion.ids);
+    const answer = chat.answer(completion);
+    player.messages.push(answer.message);
+    return answer;
   }
 
   /** Plays dialogues with the same prompt, which is computed once for their first answers. */
@@ -401,13 +461,15 @@ class Game {
 
   /** Whether there is room for a further answer. */
   #hasRoom(player: Player): boolean {
-    const { maxTokens, maxPositions, limits } = this.options;
-    const { max_assistant_turns: most } = limits;
-    if (most !== null && player.turns >= most) player.end("max_turns");
-    else if (player.length >= maxTokens) player.end("length");
-    else if (player.prompt.ids.length + player.length >= maxPositions) {
-      player.end("context_overflow");
-    }
+    const { maxTokens, maxPositions, limits } = this.options, asked = player.chat?.asked;
+    const { max_assistant_turns: most, max_user_turns: mostReplies } = limits;
+    // What an agent asks may bring tokens, and need not go on with the first prompt.
+    const length = player.length + (asked?.next.length ?? 0);
+    const all = asked?.ids.length ?? player.prompt.ids.length + length;
+    const isSaid = asked != null && mostReplies !== null && player.turns > mostReplies;
+    if (isSaid || most !== null && player.turns >= most) player.end("max_turns");
+    else if (length >= maxTokens) player.end("length");
+    else if (all >= maxPositions) player.end("context_overflow");
     return player.stop === null;
   }
 
@@ -615,6 +677,7 @@ class Game {
 
   #dialogue(player: Player): Dialogue {
     const { prompt, segments, messages, text, error, turns, userTurns, tools, metrics } = player;
+    const { rows = [] } = player.chat ?? {};
     const stop = player.stop!, isCut = stop !== "completed" && stop !== "done";
     const turnRewards = Array.from({ length: turns }, (_, i) => player.turnRewards[i] ?? 0);
     const sum = player.turnRewards.reduce((total, reward) => total + (reward ?? 0), 0);
@@ -625,6 +688,7 @@ class Game {
     return {
       prompt,
       segments: segments.length === 0 ? [{ from: "model", ids: [], logprobs: [] }] : segments,
+      ...(rows.length > 1 && { rows }),
       messages,
       text: player.judged ?? text,
       truncated: isCut,

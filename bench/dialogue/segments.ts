@@ -3,6 +3,8 @@
  * comes back to it. What the loss counts of them is a view.
  */
 
+import type { EncodedPrompt } from "../evaluation/prompt_encoder.ts";
+
 /** Tokens that follow one another and come from one place. */
 export interface Segment {
   /** "closing": what a chat template writes after an answer that did not end by itself. */
@@ -10,6 +12,14 @@ export interface Segment {
   ids: readonly number[];
   /** Log-probabilities under the sampler; 0 for what it did not sample. [ids] */
   logprobs: readonly number[];
+}
+
+/** A prompt and what followed it, as one row of a training batch. */
+export interface DialogueRow {
+  prompt: EncodedPrompt;
+  segments: Segment[];
+  /** Numbers of the model's answers in it, among those of the dialogue. */
+  turns: number[];
 }
 
 /** What consists of segments. */
@@ -20,6 +30,16 @@ export interface Segmented {
 /** What consists of tokens that nobody need have sampled. */
 export interface Written {
   segments: readonly Pick<Segment, "from" | "ids">[];
+}
+
+/** The rows of what follows a prompt: one, unless there are others. */
+export function rowsOf(
+  { prompt, segments, rows }: Segmented & Pick<DialogueRow, "prompt"> & {
+    rows?: readonly DialogueRow[];
+  },
+): readonly DialogueRow[] {
+  const turns = segments.filter(({ from }) => from === "model").keys();
+  return rows ?? [{ prompt, segments: [...segments], turns: [...turns] }];
 }
 
 /** All tokens of a rollout. */

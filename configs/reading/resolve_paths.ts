@@ -174,7 +174,9 @@ export async function withCommandFiles(
   place: (word: string, node: ConfigNode) => Promise<string | null>,
 ): Promise<ConfigNode> {
   if (item.kind !== "map") return item;
-  const mcp = nodeAt(item, ["mcp"]), command = nodeAt(item, ["command"]);
+  const mcp = nodeAt(item, ["mcp"]);
+  const key = nodeAt(item, ["agent"]) === undefined ? "command" : "agent";
+  const command = nodeAt(item, [key]);
   if (mcp?.kind === "map") return withEntry(item, "mcp", await withCommandFiles(mcp, place));
   if (command?.kind !== "list") return item;
   const items = await Promise.all(command.items.map(async (node, i) => {
@@ -184,7 +186,7 @@ export async function withCommandFiles(
     // A program is looked for in PATH, unless its name has a folder.
     return { ...node, value: i > 0 || /[/\\]/.test(found) ? found : `./${found}` };
   }));
-  return withEntry(item, "command", { ...command, items });
+  return withEntry(item, key, { ...command, items });
 }
 
 /** Code with its path relative to the working directory, and the SHA-256 of its file. */

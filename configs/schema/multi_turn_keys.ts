@@ -77,7 +77,8 @@ export const MULTI_TURN = {
 
 /** A file, a program, a server, or the name of one of rgx's environments. */
 const ENVIRONMENT: ValueType<EnvironmentSection> = {
-  expected: "{path: FILE.ts}, {command: [PROGRAM, …]}, {url: ws://…}, {mcp: {…}}, or a name",
+  expected: "{path: FILE.ts}, {command: [PROGRAM, …]}, {agent: [PROGRAM, …]}, {url: ws://…}, " +
+    "{mcp: {…}}, or a name",
   ts: "EnvironmentSection",
   read(node, complain) {
     if (node.kind === "scalar" && typeof node.value === "string") {
@@ -111,6 +112,8 @@ const FIELDS = fields({
   sha256: name(),
   net: HOSTS,
   command: COMMAND,
+  agent: COMMAND,
+  max_prompt_length: int({ min: 1 }),
   workers: int({ min: 1 }),
   url: URL_TEXT,
   mcp: MCP,
@@ -122,6 +125,7 @@ const FIELDS = fields({
 const FORMS: Readonly<Record<string, readonly string[]>> = {
   path: ["sha256", "net"],
   command: ["workers"],
+  agent: ["workers", "max_prompt_length"],
   url: [],
   mcp: [],
   name: ["tries"],
@@ -154,8 +158,9 @@ export const ENVIRONMENTS = {
   }, {
     environment:
       `environment? = null -- what answers the model: {path: FILE.ts}, {command: [PROGRAM,
-      …], workers: N}, {url: ws://HOST:PORT} of OpenEnv, {mcp: {command or url}}, or a name, such
-      as second_tries or sokoban (docs/environments.md)`,
+      …], workers: N}, {agent: [PROGRAM, …]} that asks by OpenAI's API, {url: ws://HOST:PORT} of
+      OpenEnv, {mcp: {command or url}}, or a name, such as second_tries or sokoban
+      (docs/environments.md)`,
     environments: `environments? = null -- several environments by name; the column environment of
       each row of the data chooses one`,
     tools: `tools = [] -- files, and servers ({mcp: …}), with tools that the model may call, for all

@@ -30,16 +30,18 @@ export class LineProcess {
    * @param command is not run by a shell
    * @param isHost whether it runs a user's code: it writes to our stderr, lines of any length, and
    *   what is no UTF-8 does not end it
+   * @param env variables beside those of this process
    * @throws UsageError when it cannot be started
    */
   constructor(
     command: readonly string[],
     private readonly listener: LineListener,
     private readonly isHost = false,
+    env: Readonly<Record<string, string>> = {},
   ) {
     const [program, ...args] = command, stderr = isHost ? "inherit" : "piped";
     try {
-      const options = { args, stdin: "piped", stdout: "piped", stderr } as const;
+      const options = { args, env, stdin: "piped", stdout: "piped", stderr } as const;
       this.#child = new Deno.Command(program!, options).spawn();
     } catch (error) {
       const why = error instanceof Deno.errors.NotFound ? "no such program" : messageOf(error);
@@ -64,6 +66,11 @@ export class LineProcess {
   /** @param line without line breaks */
   send(line: string): void {
     this.#input.write(line);
+  }
+
+  /** Closes its stdin after what was sent. */
+  endInput(): void {
+    void this.#input.close();
   }
 
   /** Ends it, at once or when it had time to end by itself; resolves when it is gone. */

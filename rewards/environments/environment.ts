@@ -16,12 +16,39 @@ export interface Tool {
   parameters: Record<string, unknown>;
 }
 
+/** The problem of a call's arguments; null: they fit the schema. */
+export function wrongArguments(
+  args: Readonly<Record<string, unknown>>,
+  { parameters }: Tool,
+): string | null {
+  const { properties = {}, required = [], additionalProperties } = parameters;
+  const names = Object.keys(properties as object);
+  const missing = (required as string[]).find((name) => !Object.hasOwn(args, name));
+  if (missing !== undefined) return `The argument ${missing} is missing.`;
+  const other = Object.keys(args).find((name) => !names.includes(name));
+  if (other === undefined || additionalProperties === true) return null;
+  return `There is no argument ${other}; the arguments are ${names.join(", ") || "none"}.`;
+}
+
 export interface EnvironmentParts {
   /** It answers each message of the model. */
   step: boolean;
   /** It judges a dialogue that has ended. */
   reward: boolean;
   tools: readonly Tool[];
+  /** It is an agent, which leads the dialogue: its replies are requests to a chat's API. */
+  agent?: AgentLimits;
+}
+
+export interface AgentLimits {
+  /** Tokens of a prompt that goes on with nothing before. */
+  maxPromptTokens: number;
+}
+
+/** What an agent's request is answered: a body of OpenAI's API. */
+export interface ApiReply {
+  status: number;
+  body: object;
 }
 
 /** The state of a dialogue in an environment, an object. */
@@ -29,7 +56,7 @@ export type State = Record<string, unknown>;
 
 export type EnvironmentCall =
   | { call: "reset"; row: Readonly<Record<string, unknown>>; seed: number; example: number }
-  | { call: "step"; message: ChatMessage; state: State }
+  | { call: "step"; message: ChatMessage; state: State; reply?: ApiReply }
   | { call: "run"; tool: string; args: Readonly<Record<string, unknown>>; state: State }
   | { call: "reward"; state: State };
 

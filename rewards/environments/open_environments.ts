@@ -3,6 +3,7 @@ import { basename, extname } from "node:path";
 import type { Tool as ShownTool } from "../../core/chat_message.ts";
 import { UsageError } from "../../core/errors.ts";
 import type { Entry } from "../../tasks/types.ts";
+import { agentEnvironment } from "./agent/agent_environment.ts";
 import type { Environment, EnvironmentParts, Tool } from "./environment.ts";
 import { fileEnvironment } from "./file/file_environment.ts";
 import { BOARD_NAMES, boardEnvironment, isGame } from "./boards/board_environment.ts";
@@ -26,6 +27,8 @@ export interface McpSection {
 
 /** Calls that a server at an address answers at the same time. */
 const CALLS_AT_ADDRESS = 8;
+/** Agents that run at the same time. */
+const AGENTS = 16;
 
 /** An environment of a configuration: a file, a program, a server, or the name of one of rgx. */
 export interface EnvironmentSection {
@@ -37,7 +40,11 @@ export interface EnvironmentSection {
   net?: string[];
   /** A program that answers JSON-RPC lines, and its arguments. */
   command?: string[];
-  /** Number of its processes; default 1. */
+  /** A program that asks the model itself, by OpenAI's API at an address of rgx. */
+  agent?: string[];
+  /** Of an agent: the tokens of a prompt that goes on with nothing before; default 1024. */
+  max_prompt_length?: number;
+  /** Number of its processes: default 1; agents at the same time: default 16. */
   workers?: number;
   /** A server of OpenEnv, `ws://HOST:PORT`. */
   url?: string;
@@ -66,6 +73,8 @@ export interface OpenEnvironments {
   /** What a problem's dialogue consists of: its environment, and the files with tools. */
   partsOf(entry: Entry): OpenPart[];
   readonly tools: readonly Tool[];
+  /** Whether agents lead dialogues. */
+  readonly hasAgents: boolean;
   close(): Promise<void>;
 }
 
@@ -78,7 +87,7 @@ export interface OpenPart {
 
 /** The name of an environment in metrics: that of its file or its server. */
 export function environmentName(section: EnvironmentSection): string {
-  const { name, path, url, mcp, command = mcp?.command } = section;
+  const { name, path, url, mcp, agent, command = agent ?? mcp?.command } = section;
   if (name !== undefined) return name;
   const address = url ?? mcp?.url;
   if (address !== undefined) return plainName(new URL(address).hostname);
@@ -93,8 +102,10 @@ function plainName(text: string): string {
 }
 
 /** An environment as messages name it: its file, program or address. */
-export function environmentTitle({ path, name, command, url, mcp }: EnvironmentSection): string {
-  return path ?? name ?? url ?? mcp?.url ?? (command ?? mcp!.command!).join(" ");
+export function environmentTitle(
+  { path, name, command, agent, url, mcp }: EnvironmentSection,
+): string {
+  return path ?? name ?? url ?? mcp?.url ?? (command ?? agent ?? mcp!.command!).join(" ");
 }
 
 /** The environment of a section, which is not open yet. */
@@ -107,6 +118,10 @@ export function environmentOf(
   const program = (words: string[]) => () => new RpcProcess(words);
   if (path !== undefined) return fileEnvironment(name, path, net);
   if (command !== undefined) return rpcEnvironment(name, title, program(command), { workers });
+  if (section.agent !== undefined) {
+    const { agent, workers: most = AGENTS, max_prompt_length: maxPromptTokens = 1024 } = section;
+    return agentEnvironment(name, agent, { most, maxPromptTokens });
+  }
   if (url !== undefined) return openEnvEnvironment(name, url);
   if (isGame(section.name)) return boardEnvironment(section.name!);
   if (mcp === undefined) return secondTries(tries);
@@ -155,6 +170,10 @@ export async function openEnvironments(keys: EnvironmentKeys): Promise<OpenEnvir
       shared.push(await open(section, environmentName(section), true));
     }
     const choices = single !== null ? [single] : environments === null ? [] : [...byName.values()];
+    const hasAgents = choices.some(({ parts }) => parts.agent !== undefined);
+    if (hasAgents && shared.length > 0) {
+      throw new UsageError("tools: an agent sends the tools of its requests itself");
+    }
     for (const choice of choices.length > 0 ? choices : [null]) {
       checkNames([...choice === null ? [] : [choice], ...shared]);
     }
@@ -162,6 +181,7 @@ export async function openEnvironments(keys: EnvironmentKeys): Promise<OpenEnvir
     await close();
     return {
       tools: opened.flatMap(({ parts }) => parts.tools),
+      hasAgents,
       partsOf(entry) {
         const own = environments === null ? single : chosen(entry, byName);
         return [...own === null ? [] : [own], ...shared];

@@ -7,7 +7,7 @@ import type { Ranks } from "../../cluster/ranks/ranks.ts";
 import { scoreCompletion, type ScoredCompletion } from "../../data/score_completion.ts";
 import type { Dialogue, DialogueSetup } from "../../bench/dialogue/dialogue.ts";
 import { evaluateDialogues } from "../../bench/dialogue/evaluate_dialogues.ts";
-import { idsOf, type Segmented } from "../../bench/dialogue/segments.ts";
+import { type DialogueRow, idsOf, type Segmented } from "../../bench/dialogue/segments.ts";
 import type { EncodedPrompt, PromptEncoder } from "../../bench/evaluation/prompt_encoder.ts";
 import {
   drawArguments,
@@ -40,6 +40,8 @@ export interface AnswerOptions {
 /** An answer to a problem, or the dialogue about it. */
 export interface Answer extends Segmented {
   prompt: EncodedPrompt;
+  /** @see Dialogue.rows */
+  rows?: readonly DialogueRow[];
   text: string;
   truncated: boolean;
   dialogue?: Pick<Dialogue, "messages" | "reward">;

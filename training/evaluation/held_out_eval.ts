@@ -8,7 +8,7 @@
 import type { RunConfig } from "../../configs/schema/run_config.ts";
 import { EVAL_PROMPT_ID } from "../../data/held_out.ts";
 import { accuracyOf, type ScoredAnswer } from "../../bench/evaluation/accuracy.ts";
-import { idsOf, lossMask, sampledTokens } from "../../bench/dialogue/segments.ts";
+import { idsOf, lossMask, rowsOf, sampledTokens } from "../../bench/dialogue/segments.ts";
 import type { CausalLM } from "../../models/causal_lm.ts";
 import type { RewardValue } from "../../rewards/types.ts";
 import type { Rubric } from "../../rewards/rubric.ts";
@@ -143,19 +143,19 @@ async function measureBatch(
   const { advantages } = advantagesOf(rows, options);
   const { loss, metrics } = await lossWithoutGradient(
     options.model,
-    sampled.map(({ answer, branch, i }, row) => {
+    sampled.flatMap(({ answer, branch, i }, row) => {
       const isMasked = training.mask_truncated_completions && answer.truncated;
-      return {
+      return rowsOf(answer).map((part, number, { length }) => ({
         // Dialogues of a problem may have different starts.
-        group: options.dialogues ? first + row : i,
+        group: options.dialogues ? first + row + number / length : i,
         promptId: EVAL_PROMPT_ID + first + i,
         branch,
-        promptIds: answer.prompt.ids,
-        ids: isMasked ? [] : idsOf(answer),
-        mask: isMasked ? null : lossMask(answer),
+        promptIds: part.prompt.ids,
+        ids: isMasked ? [] : idsOf(part),
+        mask: isMasked ? null : lossMask(part),
         advantage: advantages[row]!,
         oldLogp: null,
-      };
+      }));
     }),
     {
       temperature: training.temperature,

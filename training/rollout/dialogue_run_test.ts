@@ -174,3 +174,60 @@ test.inFolder("what depended on the clock is the same when a run goes on after a
     assert.notEqual(await goOn("other", other), whole);
   });
 });
+
+test.inFolder("an agent's rows are trained on, and are the same after a kill", async (folder) => {
+  const script = `${folder}/agent.js`, chat = `${folder}/chat.jinja`;
+  await Deno.writeTextFile(
+    script,
+    `const { seed } = JSON.parse(await new Response(Deno.stdin.readable).text());
+    const ask = async (content) => {
+      await new Promise((resolve) => setTimeout(resolve, 40 * Math.random()));
+      const response = await fetch(Deno.env.get("OPENAI_BASE_URL") + "/chat/completions", {
+        method: "POST",
+        headers: { authorization: "Bearer " + Deno.env.get("OPENAI_API_KEY") },
+        body: JSON.stringify({ messages: [{ role: "user", content }] }),
+      });
+      return (await response.json()).choices[0].message.content.length;
+    };
+    const first = await ask("one " + seed % 5);
+    console.log(JSON.stringify({ reward: (first + await ask("other")) % 3 }));`,
+  );
+  await Deno.writeTextFile(
+    chat,
+    "{% for m in messages %}{{ m.content }}{% if m.role == 'assistant' %}<eos>{% endif %}" +
+      "{% endfor %}",
+  );
+  const agent = [Deno.execPath(), "run", "-A", "--no-lock", script];
+  await withWasm(async (device, dir) => {
+    const run = async (name: string, resume = false) => {
+      const config = shortRunConfig(`${dir}/${name}`, {
+        environment: { agent, workers: resume ? 2 : 5, max_prompt_length: 20 },
+        rewards: [{ name: "environment", weight: 1, params: {} }],
+        multi_turn: { max_turn_tokens: 6, credit: "return" },
+        model: { chat_template: chat },
+        eval: { num_examples: 1 },
+        sft: { max_steps: 0 },
+        training: { max_completion_length: 20, save_steps: 1, gradient_accumulation_steps: 1 },
+      });
+      const { summary } = await trainOn(device, config, { resume });
+      assert.equal(summary.status, "completed");
+      return await weightsOf(`${dir}/${name}`);
+    };
+    const whole = await run("whole");
+    const file = await Deno.readFile(`${dir}/whole/completions/completions_00001.parquet`);
+    for (const row of await parquetReadObjects({ file: file.buffer as ArrayBuffer })) {
+      assert.deepEqual([row["turns"], row["stop"]], [2, "done"]);
+    }
+    await copyFolder(`${dir}/whole`, `${dir}/killed`);
+    await Deno.remove(`${dir}/killed/checkpoint-2`, { recursive: true });
+    const state = await Deno.readTextFile(`${dir}/killed/run.json`);
+    await Deno.writeTextFile(`${dir}/killed/run.json`, state.replace('"completed"', '"running"'));
+    const lines = (await Deno.readTextFile(`${dir}/killed/transcript.jsonl`)).split("\n");
+    const second = lines.findIndex((line) => line.startsWith('{"step":1,"scene":"1"'));
+    await Deno.writeTextFile(
+      `${dir}/killed/transcript.jsonl`,
+      `${lines.slice(0, second + 5).join("\n")}\n{"step":1`,
+    );
+    assert.equal(await run("killed", true), whole);
+  });
+});

@@ -5,7 +5,12 @@
  */
 import type { RunConfig } from "../../configs/schema/run_config.ts";
 import type { Dialogue, DialogueSetup } from "../../bench/dialogue/dialogue.ts";
-import { sampledTokens, type Segment } from "../../bench/dialogue/segments.ts";
+import {
+  type DialogueRow,
+  rowsOf,
+  sampledTokens,
+  type Segment,
+} from "../../bench/dialogue/segments.ts";
 import type { EncodedPrompt, PromptEncoder } from "../../bench/evaluation/prompt_encoder.ts";
 import type { Ranks } from "../../cluster/ranks/ranks.ts";
 import type { RewardError, Rubric } from "../../rewards/rubric.ts";
@@ -39,6 +44,8 @@ export interface SampledRow {
   truncated: boolean;
   /** The prompt with what an environment shows at its start; absent: that of the group. */
   prompt?: EncodedPrompt;
+  /** The rows that the segments are of, where they do not all follow the prompt. */
+  rows?: readonly DialogueRow[];
   /** What followed the prompt, and what is counted of it; absent: it is one answer. */
   dialogue?: Pick<Dialogue, "messages" | "reward" | "about">;
 }
@@ -48,6 +55,14 @@ export function promptOf(
   { prompt, group }: Pick<SampledRow, "prompt" | "group">,
 ): EncodedPrompt {
   return prompt ?? groups[group]!.prompt;
+}
+
+/** The rows of a completion that are trained on. */
+export function trainedRows(
+  rollout: Pick<Rollout, "groups">,
+  row: SampledRow,
+): readonly DialogueRow[] {
+  return rowsOf({ ...row, prompt: promptOf(rollout, row) });
 }
 
 export interface RolloutRow extends SampledRow {
@@ -113,6 +128,7 @@ export function tokensOf(rollout: Rollout): { sampled: number; prompts: number }
   const { rows } = rollout;
   return {
     sampled: rows.reduce((sum, row) => sum + sampledTokens(row), 0),
-    prompts: rows.reduce((sum, row) => sum + promptOf(rollout, row).ids.length, 0),
+    prompts: rows.flatMap((row) => trainedRows(rollout, row))
+      .reduce((sum, { prompt }) => sum + prompt.ids.length, 0),
   };
 }

@@ -15,7 +15,7 @@ import { parseSafetensors } from "../../models/formats/safetensors/safetensors.t
 import type { RunConfig } from "../../configs/schema/run_config.ts";
 import { driftMetrics, driftOf, joinedSums } from "../metrics/rollout_metrics.ts";
 import { idsOf, logprobsOf, lossMask, perToken } from "../../bench/dialogue/segments.ts";
-import { promptOf, type Rollout, type RolloutRow } from "../rollout/rollout.ts";
+import { promptOf, type Rollout, type RolloutRow, trainedRows } from "../rollout/rollout.ts";
 import { counted, type TrainingRow } from "./gradient_accumulation.ts";
 import type { MicroSchedule } from "./micro_schedule.ts";
 
@@ -38,26 +38,29 @@ export async function bufferOf(
   },
 ): Promise<RolloutBuffer> {
   const { other } = rollout;
-  const kept = rollout.rows.filter((row) => row.kept);
+  const kept = rollout.rows.filter((row) => row.kept)
+    .flatMap((row) => trainedRows(rollout, row).map((part, number) => ({ row, part, number })));
   const firstOf = (row: RolloutRow) => rollout.rows.find(({ group }) => group === row.group)!;
   const masked = (row: RolloutRow) => training.mask_truncated_completions && row.truncated;
-  const sampled = kept.map((row) => masked(row) ? [] : logprobsOf(row));
-  const rows = kept.map((row): TrainingRow => {
+  const sampled = kept.map(({ row, part }) => masked(row) ? [] : logprobsOf(part));
+  const rows = kept.map(({ row, part, number }): TrainingRow => {
     const { promptId, teacherPrompt } = rollout.groups[row.group]!, isMasked = masked(row);
-    const prompt = promptOf(rollout, row);
+    const { prompt, turns } = part;
     // Rows whose prompts differ are packed as groups of their own.
     const own = prompt !== promptOf(rollout, firstOf(row));
     return {
-      group: own ? promptId + (row.branch + 1) / OWN_GROUPS : promptId,
+      group: own ? promptId + (row.branch + 1 + number / OWN_GROUPS) / OWN_GROUPS : promptId,
       promptId,
       branch: row.branch,
       promptIds: prompt.ids,
       ...(own || teacherPrompt === undefined ? {} : { teacherPromptIds: teacherPrompt.ids }),
-      ids: isMasked ? [] : idsOf(row),
-      mask: isMasked ? null : lossMask(row),
+      ids: isMasked ? [] : idsOf(part),
+      mask: isMasked ? null : lossMask(part),
       advantage: row.advantage,
       ...(row.turnAdvantages === undefined ? {} : {
-        tokenAdvantages: isMasked ? [] : perToken(row, row.turnAdvantages),
+        tokenAdvantages: isMasked
+          ? []
+          : perToken(part, turns.map((turn) => row.turnAdvantages![turn]!)),
       }),
       oldLogp: null,
     };
