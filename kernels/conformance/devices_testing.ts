@@ -102,12 +102,8 @@ export function testOnEveryDevice(
       name: `${sentence} (${name})`,
       ignore: isMissing?.() ?? false,
       async fn() {
-        const device = await create();
-        try {
-          await check(device);
-        } finally {
-          device.close();
-        }
+        using device = await create();
+        await check(device);
       },
     });
   }

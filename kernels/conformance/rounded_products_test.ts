@@ -118,51 +118,43 @@ Deno.test("rounding to float16: ties to even, multiples of 2^-24, infinite from 
 for (const { name, create, isMissing } of DEVICES_WITH_KERNELS) {
   const sentence = `every kind of number is rounded to float16 as the reference does on ${name}`;
   Deno.test(sentence, { ignore: isMissing?.() ?? false }, async () => {
-    const device = await create();
+    using device = await create();
     device.computeDtype = "float16";
-    try {
-      // Around every power of two, and between neighbours in binary16.
-      const values = Float32Array.from({ length: 60 * 16 }, (_, i) => {
-        const value = 2 ** (i / 16 - 28 | 0) * (1 + (i % 16) * 2 ** -12 + (i % 3) * 2 ** -20);
-        return i % 2 === 0 ? value : -value;
-      }).filter((value) => Math.abs(value) < 65520);
-      const n = values.length, expected = roundF16(values).map((value) => value + 0);
-      for (const m of [1, 4]) {
-        // x·Wᵀ with one term: each column is a rounded value.
-        const a = new Float32Array(m).fill(1), out = new Float32Array(m * n);
-        const args = { a, b: values, out, m, n, k: 1, transB: true };
-        const found = (await execute(device, { op: "matmul", args })).get("out")!;
-        for (let i = 0; i < m * n; i++) {
-          assert.equal(found[i]! + 0, expected[i % n], `${values[i % n]}`);
-        }
+    // Around every power of two, and between neighbours in binary16.
+    const values = Float32Array.from({ length: 60 * 16 }, (_, i) => {
+      const value = 2 ** (i / 16 - 28 | 0) * (1 + (i % 16) * 2 ** -12 + (i % 3) * 2 ** -20);
+      return i % 2 === 0 ? value : -value;
+    }).filter((value) => Math.abs(value) < 65520);
+    const n = values.length, expected = roundF16(values).map((value) => value + 0);
+    for (const m of [1, 4]) {
+      // x·Wᵀ with one term: each column is a rounded value.
+      const a = new Float32Array(m).fill(1), out = new Float32Array(m * n);
+      const args = { a, b: values, out, m, n, k: 1, transB: true };
+      const found = (await execute(device, { op: "matmul", args })).get("out")!;
+      for (let i = 0; i < m * n; i++) {
+        assert.equal(found[i]! + 0, expected[i % n], `${values[i % n]}`);
       }
-    } finally {
-      device.close();
     }
   });
 }
 
 Deno.test("a row has the same bits in bfloat16 alone and among any other rows", async () => {
-  const device = await createWasmDevice({ threads: 2 });
+  using device = await createWasmDevice({ threads: 2 });
   device.computeDtype = "bfloat16";
-  try {
-    for (const transB of [true, false]) {
-      const random = stream(`company ${transB}`), n = 70, k = 2500, m = 45;
-      const float = () => random.normal();
-      const a = Float32Array.from({ length: m * k }, float);
-      const b = Float32Array.from({ length: n * k }, float);
-      const product = async (a: Float32Array) => {
-        const m = a.length / k, out = new Float32Array(m * n);
-        const after = await execute(device, { op: "matmul", args: { a, b, out, m, n, k, transB } });
-        return after.get("out")!;
-      };
-      const whole = await product(a);
-      for (const [first, count] of [[0, 1], [7, 16], [40, 5]] as const) {
-        const part = await product(a.slice(first * k, (first + count) * k));
-        assert.ok(sameBits(part, whole.subarray(first * n, (first + count) * n)), `${first}`);
-      }
+  for (const transB of [true, false]) {
+    const random = stream(`company ${transB}`), n = 70, k = 2500, m = 45;
+    const float = () => random.normal();
+    const a = Float32Array.from({ length: m * k }, float);
+    const b = Float32Array.from({ length: n * k }, float);
+    const product = async (a: Float32Array) => {
+      const m = a.length / k, out = new Float32Array(m * n);
+      const after = await execute(device, { op: "matmul", args: { a, b, out, m, n, k, transB } });
+      return after.get("out")!;
+    };
+    const whole = await product(a);
+    for (const [first, count] of [[0, 1], [7, 16], [40, 5]] as const) {
+      const part = await product(a.slice(first * k, (first + count) * k));
+      assert.ok(sameBits(part, whole.subarray(first * n, (first + count) * n)), `${first}`);
     }
-  } finally {
-    device.close();
   }
 });

@@ -142,17 +142,13 @@ function expectation(test: Case, computeDtype: ComputeDtype): Promise<Expectatio
 }
 
 async function expect(test: Case, computeDtype: ComputeDtype): Promise<Expectation> {
-  const reference = createReferenceDevice({ float: "f64" });
+  using reference = createReferenceDevice({ float: "f64" });
   reference.computeDtype = computeDtype;
-  try {
-    const results = await execute(reference, test);
-    const bounds = Object.entries(test.outputs as Record<string, Bound>).map((
-      [name, bound],
-    ) => [name, typeof bound === "function" ? bound(results.get(name)!) : bound] as const);
-    return { results, bounds: new Map(bounds) };
-  } finally {
-    reference.close();
-  }
+  const results = await execute(reference, test);
+  const bounds = Object.entries(test.outputs as Record<string, Bound>).map((
+    [name, bound],
+  ) => [name, typeof bound === "function" ? bound(results.get(name)!) : bound] as const);
+  return { results, bounds: new Map(bounds) };
 }
 
 /**

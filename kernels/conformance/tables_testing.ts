@@ -51,5 +51,34 @@ export const TABLES: readonly [name: string, cases: () => Case[] | Promise<Case[
   ["stored weights", storedCases],
 ];
 
-/** Shorter tables for a software adapter, which compiles kernels slowly. */
-export const BRIEF = new Map([["stored weights", () => storedCases(true)]]);
+/**
+ * Sizes of heads that differ in how a card's kernels are made: read in pairs, whole tiles, tiles
+ * that end early, and the least memory left.
+ */
+const HEAD_SIZES = [6, 64, 80, 256];
+
+/** Cases of these sizes of heads. The soft cap is the same text in each of them. */
+const ofFewHeads = (cases: readonly Case[]) =>
+  cases.filter(({ args }) => {
+    const { headDim, softCap } = args as { headDim: number; softCap?: number };
+    return HEAD_SIZES.includes(headDim) && (softCap === undefined || headDim === 6);
+  });
+
+/** Steps through the shapes that come to each layout: a shape has 6, with stored weights 10. */
+const fewProducts = (cases: readonly Case[]) =>
+  cases.filter(({ args }, i) => {
+    const { r, weightType } = args as { r?: number; weightType?: string };
+    return i % (r === undefined && weightType === undefined ? 7 : 3) === 0;
+  });
+
+/**
+ * Shorter tables for a software adapter, which takes seconds to compile a kernel: they keep each
+ * part of the kernels' text.
+ */
+export const BRIEF = new Map<string, (all: readonly Case[]) => Case[] | Promise<Case[]>>([
+  ["attention", ofFewHeads],
+  ["attention_backward", ofFewHeads],
+  ["attention_decode", ofFewHeads],
+  ["matmul", fewProducts],
+  ["stored weights", () => storedCases(true)],
+]);
