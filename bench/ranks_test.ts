@@ -25,15 +25,11 @@ function onRanks(
   return Promise.allSettled(
     localTransports(size).map(async (transport) => {
       const ranks = new Ranks(transport), { beforeRun, ...more } = of(transport.rank);
-      const device = createReferenceDevice({ float: "f32" });
+      using device = createReferenceDevice({ float: "f32" });
       if (beforeRun !== undefined) device.beforeRun = beforeRun;
-      try {
-        return ranks.isFirst
-          ? await collected({ ...options, ...more, device, ranks })
-          : await assistBenchmark({ ...more, device, ranks });
-      } finally {
-        device.close();
-      }
+      return ranks.isFirst
+        ? await collected({ ...options, ...more, device, ranks })
+        : await assistBenchmark({ ...more, device, ranks });
     }),
   );
 }

@@ -11,13 +11,9 @@ export function withModel<T>(
   work: (folder: string, model: string, device: Device) => Promise<T>,
 ): Promise<T> {
   return withFolder(async (folder) => {
-    const device = createReferenceDevice({ float: "f32" });
-    try {
-      await tinyModelFolder(`${folder}/model`);
-      return await work(folder, `${folder}/model`, device);
-    } finally {
-      device.close();
-    }
+    using device = createReferenceDevice({ float: "f32" });
+    await tinyModelFolder(`${folder}/model`);
+    return await work(folder, `${folder}/model`, device);
   });
 }
 

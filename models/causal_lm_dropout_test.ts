@@ -95,19 +95,15 @@ Deno.test("the CPU device has the same masks as the reference", async () => {
   );
   let first: Awaited<ReturnType<typeof step>> | undefined;
   for (const threads of [1, 2, 3]) {
-    const device = await createWasmDevice({ threads });
+    using device = await createWasmDevice({ threads });
     await device.ready();
-    try {
-      const found = await step(await randomModel(device, config, options(0.3)));
-      assertWithin(found.logp, expected.logp, 2e-5, "logp");
-      for (const [name, grad] of expected.grads) {
-        assertWithin(found.grads.get(name)!, grad, 1e-4 * Math.max(1, largest(grad)), name);
-      }
-      first ??= found;
-      assert.deepEqual(found, first, `${threads} threads`);
-    } finally {
-      device.close();
+    const found = await step(await randomModel(device, config, options(0.3)));
+    assertWithin(found.logp, expected.logp, 2e-5, "logp");
+    for (const [name, grad] of expected.grads) {
+      assertWithin(found.grads.get(name)!, grad, 1e-4 * Math.max(1, largest(grad)), name);
     }
+    first ??= found;
+    assert.deepEqual(found, first, `${threads} threads`);
   }
 });
 

@@ -34,36 +34,32 @@ for (const [what, config, trainable] of KINDS) {
   Deno.test(`the number of threads does not change any bit, ${what}`, async () => {
     const results = [];
     for (const threads of [1, 2, 3]) {
-      const device = await createWasmDevice({ threads });
-      try {
-        const model = await randomModel(device, config, {
-          trainable,
-          ...(trainable === "lora" ? { lora } : {}),
-        });
-        const requests = [0, 1, 2].map((promptId) => ({
-          promptId,
-          promptIds: Array.from({ length: 30 + 9 * promptId }, (_, i) => (i * 7 + promptId) % 301),
-          n: 7,
-        }));
-        const completions = await model.generate(requests, {
-          maxNewTokens: 24,
-          temperature: 1,
-          seed: 4,
-          eosIds: [5, 50, 150],
-        });
-        const groups = requests.map(({ promptIds }, r) => ({
-          promptIds,
-          branches: completions[r]!.map((c) => c.ids),
-        }));
-        const { logp, entropy } = await model.forward(groups, { temperature: 1, train: true });
-        model.backward(
-          Float64Array.from(logp, (_, i) => Math.sin(i)),
-          Float64Array.from(logp, (_, i) => 0.01 * Math.cos(i)),
-        );
-        results.push({ completions, logp, entropy, gradients: await gradients(model) });
-      } finally {
-        device.close();
-      }
+      using device = await createWasmDevice({ threads });
+      const model = await randomModel(device, config, {
+        trainable,
+        ...(trainable === "lora" ? { lora } : {}),
+      });
+      const requests = [0, 1, 2].map((promptId) => ({
+        promptId,
+        promptIds: Array.from({ length: 30 + 9 * promptId }, (_, i) => (i * 7 + promptId) % 301),
+        n: 7,
+      }));
+      const completions = await model.generate(requests, {
+        maxNewTokens: 24,
+        temperature: 1,
+        seed: 4,
+        eosIds: [5, 50, 150],
+      });
+      const groups = requests.map(({ promptIds }, r) => ({
+        promptIds,
+        branches: completions[r]!.map((c) => c.ids),
+      }));
+      const { logp, entropy } = await model.forward(groups, { temperature: 1, train: true });
+      model.backward(
+        Float64Array.from(logp, (_, i) => Math.sin(i)),
+        Float64Array.from(logp, (_, i) => 0.01 * Math.cos(i)),
+      );
+      results.push({ completions, logp, entropy, gradients: await gradients(model) });
     }
     for (const other of results.slice(1)) assert.deepEqual(other, results[0]);
   });

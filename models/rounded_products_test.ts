@@ -123,23 +123,19 @@ Deno.test("threads and native kernels change no bit, in generation and training"
   for (const options of [FULL, LORA]) {
     let first: unknown;
     for (const [threads, native] of [[1, false], [2, true], [3, true]] as const) {
-      const device = await createWasmDevice({ threads, native });
+      using device = await createWasmDevice({ threads, native });
       device.computeDtype = "bfloat16";
-      try {
-        const model = await randomModel(device, config, options);
-        const promptIds = Array.from({ length: 40 }, (_, i) => i * 7 % 301);
-        const ask = { maxNewTokens: 20, temperature: 1, seed: 4, eosIds: [5] };
-        const [completions] = await model.generate([{ promptId: 0, promptIds, n: 7 }], ask);
-        const branches = completions!.map(({ ids }) => ids);
-        const how = { temperature: 1, train: true };
-        const { logp } = await model.forward([{ promptIds, branches }], how);
-        model.backward(Float64Array.from(logp, (_, i) => Math.sin(i)));
-        const found = { completions, logp, grads: await gradients(model) };
-        assert.deepEqual(found, first ??= found);
-        model.dispose();
-      } finally {
-        device.close();
-      }
+      const model = await randomModel(device, config, options);
+      const promptIds = Array.from({ length: 40 }, (_, i) => i * 7 % 301);
+      const ask = { maxNewTokens: 20, temperature: 1, seed: 4, eosIds: [5] };
+      const [completions] = await model.generate([{ promptId: 0, promptIds, n: 7 }], ask);
+      const branches = completions!.map(({ ids }) => ids);
+      const how = { temperature: 1, train: true };
+      const { logp } = await model.forward([{ promptIds, branches }], how);
+      model.backward(Float64Array.from(logp, (_, i) => Math.sin(i)));
+      const found = { completions, logp, grads: await gradients(model) };
+      assert.deepEqual(found, first ??= found);
+      model.dispose();
     }
   }
 });

@@ -38,21 +38,17 @@ Deno.test({
     const { cases } = JSON.parse(await Deno.readTextFile(`${golden}/greedy.json`)) as {
       cases: Case[];
     };
-    const device = await createWasmDevice({ threads: Math.min(8, navigator.hardwareConcurrency) });
-    try {
-      const loaded = await loadModel(path!, device);
-      assert.deepEqual(loaded.eosIds, [2]);
-      checkMemory(loaded, device.allocatedBytes);
-      for (const item of cases) {
-        checkTokenizer(loaded, item);
-        await checkLogits(loaded, item);
-      }
-      await checkGreedy(loaded, cases);
-      await checkRounded(loaded, cases);
-      loaded.model.dispose();
-    } finally {
-      device.close();
+    using device = await createWasmDevice({ threads: Math.min(8, navigator.hardwareConcurrency) });
+    const loaded = await loadModel(path!, device);
+    assert.deepEqual(loaded.eosIds, [2]);
+    checkMemory(loaded, device.allocatedBytes);
+    for (const item of cases) {
+      checkTokenizer(loaded, item);
+      await checkLogits(loaded, item);
     }
+    await checkGreedy(loaded, cases);
+    await checkRounded(loaded, cases);
+    loaded.model.dispose();
   },
 });
 

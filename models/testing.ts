@@ -143,12 +143,8 @@ export async function withReference<T>(
   work: (device: Device) => Promise<T>,
   float: "f32" | "f64" = "f64",
 ): Promise<T> {
-  const device = createReferenceDevice({ float });
-  try {
-    return await work(device);
-  } finally {
-    device.close();
-  }
+  using device = createReferenceDevice({ float });
+  return await work(device);
 }
 
 /** Tests with such a device in float64: `test.onReference("…", async (device) => {…})`. */

@@ -37,31 +37,27 @@ async function withRun(
   work: (outcome: Outcome) => Promise<void> | void,
   rubric: Rubric = VARYING_RUBRIC,
 ): Promise<void> {
-  const device = await createDevice("wasm", { threads: 1 });
-  try {
-    await withFolder(async (dir) => {
-      const path = `${dir}/run`;
-      const finished = await trainOn(
-        device,
-        tinyRunConfig(path, {
-          sft: null,
-          eval: { num_examples: 0 },
-          training: { save_steps: 1, learning_rate: 1e-2, ...changes },
-        }),
-        { rubric },
-      );
-      await work({
-        ...finished,
-        path,
-        train: (await metricsWithoutClock(path) as Line[]).filter(({ split }) => split === "train"),
-        state: async (step) =>
-          JSON.parse(await Deno.readTextFile(`${path}/checkpoint-${step}/rgx_state.json`)),
-        has: (file) => Deno.stat(`${path}/${file}`).then(() => true, () => false),
-      });
+  using device = await createDevice("wasm", { threads: 1 });
+  await withFolder(async (dir) => {
+    const path = `${dir}/run`;
+    const finished = await trainOn(
+      device,
+      tinyRunConfig(path, {
+        sft: null,
+        eval: { num_examples: 0 },
+        training: { save_steps: 1, learning_rate: 1e-2, ...changes },
+      }),
+      { rubric },
+    );
+    await work({
+      ...finished,
+      path,
+      train: (await metricsWithoutClock(path) as Line[]).filter(({ split }) => split === "train"),
+      state: async (step) =>
+        JSON.parse(await Deno.readTextFile(`${path}/checkpoint-${step}/rgx_state.json`)),
+      has: (file) => Deno.stat(`${path}/${file}`).then(() => true, () => false),
     });
-  } finally {
-    device.close();
-  }
+  });
 }
 
 Deno.test("a batch is for μ·SPG/GA steps: sampled once, then off-policy", () =>

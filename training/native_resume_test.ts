@@ -15,20 +15,16 @@ async function train(
   native: boolean,
   resume: boolean,
 ) {
-  const device = await createWasmDevice({ threads: 2, native });
-  try {
-    const config = tinyRunConfig(path, { training: { max_steps: 6, beta: 0.05, compute_dtype } });
-    let done = 0;
-    const { summary } = await trainOn(device, config, {
-      rubric: VARYING_RUBRIC,
-      resume,
-      listeners: [(event) => event.type === "step" && done++],
-      control: { stopRequested: () => done >= steps ? "save" : "no" },
-    });
-    return summary.status;
-  } finally {
-    device.close();
-  }
+  using device = await createWasmDevice({ threads: 2, native });
+  const config = tinyRunConfig(path, { training: { max_steps: 6, beta: 0.05, compute_dtype } });
+  let done = 0;
+  const { summary } = await trainOn(device, config, {
+    rubric: VARYING_RUBRIC,
+    resume,
+    listeners: [(event) => event.type === "step" && done++],
+    control: { stopRequested: () => done >= steps ? "save" : "no" },
+  });
+  return summary.status;
 }
 
 for (const dtype of ["float32", "bfloat16"] as const) {

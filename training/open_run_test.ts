@@ -7,20 +7,16 @@ import { assemble } from "./assemble.ts";
 import { tinyRunConfig } from "./testing.ts";
 
 Deno.test("modules that the model lacks and too long completions are named together", async () => {
-  const device = await createDevice("wasm", { threads: 1 });
-  try {
-    const config = tinyRunConfig("", {
-      sft: null,
-      model: { init: null, model_name_or_path: goldenPath("models/tinystories-656k") },
-      lora: { target_modules: ["c_attn"] },
-      training: { max_completion_length: 5000 },
-    });
-    const error = await assemble(config, device).then(() => null, (error) => error);
-    assert.ok(error instanceof UsageError);
-    assert.match(error.message, /^target_modules: "c_attn" is no linear module/);
-    assert.match(error.message, /\ntraining\.max_completion_length: the longest prompt has/);
-    assert.match(error.advice!, /^lora\.target_modules=\[q_proj.*\nSet training/);
-  } finally {
-    device.close();
-  }
+  using device = await createDevice("wasm", { threads: 1 });
+  const config = tinyRunConfig("", {
+    sft: null,
+    model: { init: null, model_name_or_path: goldenPath("models/tinystories-656k") },
+    lora: { target_modules: ["c_attn"] },
+    training: { max_completion_length: 5000 },
+  });
+  const error = await assemble(config, device).then(() => null, (error) => error);
+  assert.ok(error instanceof UsageError);
+  assert.match(error.message, /^target_modules: "c_attn" is no linear module/);
+  assert.match(error.message, /\ntraining\.max_completion_length: the longest prompt has/);
+  assert.match(error.advice!, /^lora\.target_modules=\[q_proj.*\nSet training/);
 });

@@ -26,25 +26,21 @@ async function withRuns(
     device: Device,
   ) => Promise<void>,
 ): Promise<void> {
-  const device = await createDevice("wasm", { threads: 1 });
+  using device = await createDevice("wasm", { threads: 1 });
   let count = 0;
-  try {
-    await withFolder((dir) =>
-      work(async (training, more = {}) => {
-        const path = `${dir}/${count++}`;
-        const config = tinyRunConfig(path, {
-          sft: null,
-          eval: { num_examples: 0 },
-          ...more,
-          training: { max_steps: 3, learning_rate: 2e-2, num_iterations: 3, ...training },
-        });
-        await trainOn(device, config, { rubric: VARYING_RUBRIC });
-        return (await metricsWithoutClock(path)).filter(({ split }) => split === "train") as Line[];
-      }, device)
-    );
-  } finally {
-    device.close();
-  }
+  await withFolder((dir) =>
+    work(async (training, more = {}) => {
+      const path = `${dir}/${count++}`;
+      const config = tinyRunConfig(path, {
+        sft: null,
+        eval: { num_examples: 0 },
+        ...more,
+        training: { max_steps: 3, learning_rate: 2e-2, num_iterations: 3, ...training },
+      });
+      await trainOn(device, config, { rubric: VARYING_RUBRIC });
+      return (await metricsWithoutClock(path)).filter(({ split }) => split === "train") as Line[];
+    }, device)
+  );
 }
 
 const CLIP = ["low_mean", "low_min", "high_mean", "high_max", "region_mean"]
@@ -171,54 +167,46 @@ Deno.test("the KL term is 0 at first; the reference may follow the policy", () =
   }));
 
 Deno.test("prompts are refused above max_prompt_length, or keep their last tokens", async () => {
-  const device = await createDevice("wasm", { threads: 1 });
-  try {
-    await withFolder(async (dir) => {
-      const limit = { max_prompt_length: 12, max_steps: 1 };
-      const refused = tinyRunConfig(`${dir}/refused`, { sft: null, training: limit });
-      await assert.rejects(
-        trainOn(device, refused),
-        (error) => error instanceof UsageError && /more than 12 tokens/.test(error.message),
-      );
-      const config = tinyRunConfig(`${dir}/cut`, {
-        sft: null,
-        training: { ...limit, truncate_prompts: "left" },
-      });
-      const { model, tokenizer, eosIds, problems } = await assemble(config, device);
-      model.dispose();
-      const entry = problems.trainEntry(0);
-      const uncut = { ...config, training: { ...config.training, truncate_prompts: null } };
-      const whole = runPrompts(tokenizer, uncut, eosIds).prompt(entry);
-      const cut = runPrompts(tokenizer, config, eosIds).prompt(entry);
-      assert.ok(whole.ids.length > 12);
-      assert.deepEqual(cut.ids, whole.ids.slice(-12));
-      const { summary } = await trainOn(device, config, { rubric: VARYING_RUBRIC });
-      assert.equal(summary.status, "completed");
-      const [line] = (await metricsWithoutClock(`${dir}/cut`)).filter(({ split }) =>
-        split === "train"
-      );
-      const tokens = summary.tokens_generated;
-      assert.equal(line!.num_tokens, tokens + 8 * 12);
+  using device = await createDevice("wasm", { threads: 1 });
+  await withFolder(async (dir) => {
+    const limit = { max_prompt_length: 12, max_steps: 1 };
+    const refused = tinyRunConfig(`${dir}/refused`, { sft: null, training: limit });
+    await assert.rejects(
+      trainOn(device, refused),
+      (error) => error instanceof UsageError && /more than 12 tokens/.test(error.message),
+    );
+    const config = tinyRunConfig(`${dir}/cut`, {
+      sft: null,
+      training: { ...limit, truncate_prompts: "left" },
     });
-  } finally {
-    device.close();
-  }
+    const { model, tokenizer, eosIds, problems } = await assemble(config, device);
+    model.dispose();
+    const entry = problems.trainEntry(0);
+    const uncut = { ...config, training: { ...config.training, truncate_prompts: null } };
+    const whole = runPrompts(tokenizer, uncut, eosIds).prompt(entry);
+    const cut = runPrompts(tokenizer, config, eosIds).prompt(entry);
+    assert.ok(whole.ids.length > 12);
+    assert.deepEqual(cut.ids, whole.ids.slice(-12));
+    const { summary } = await trainOn(device, config, { rubric: VARYING_RUBRIC });
+    assert.equal(summary.status, "completed");
+    const [line] = (await metricsWithoutClock(`${dir}/cut`)).filter(({ split }) =>
+      split === "train"
+    );
+    const tokens = summary.tokens_generated;
+    assert.equal(line!.num_tokens, tokens + 8 * 12);
+  });
 });
 
 Deno.test("data.max_examples takes the first rows of a file", async () => {
-  const device = await createDevice("wasm", { threads: 1 });
-  try {
-    await withFolder(async (dir) => {
-      const file = `${dir}/problems.jsonl`;
-      const rows = Array.from({ length: 12 }, (_, i) => ({ question: `${i}?`, answer: `${i}` }));
-      await Deno.writeTextFile(file, rows.map((row) => JSON.stringify(row)).join("\n"));
-      const data = { task_name: null, task_config: {}, dataset_name: file, max_examples: 5 };
-      const config = tinyRunConfig(`${dir}/run`, { sft: null, eval: { num_examples: 0 }, data });
-      const parts = await assemble(config, device);
-      parts.model.dispose();
-      assert.equal(parts.trainProblems, 5);
-    });
-  } finally {
-    device.close();
-  }
+  using device = await createDevice("wasm", { threads: 1 });
+  await withFolder(async (dir) => {
+    const file = `${dir}/problems.jsonl`;
+    const rows = Array.from({ length: 12 }, (_, i) => ({ question: `${i}?`, answer: `${i}` }));
+    await Deno.writeTextFile(file, rows.map((row) => JSON.stringify(row)).join("\n"));
+    const data = { task_name: null, task_config: {}, dataset_name: file, max_examples: 5 };
+    const config = tinyRunConfig(`${dir}/run`, { sft: null, eval: { num_examples: 0 }, data });
+    const parts = await assemble(config, device);
+    parts.model.dispose();
+    assert.equal(parts.trainProblems, 5);
+  });
 });

@@ -47,28 +47,24 @@ async function run(
   { config, yaml }: Awaited<ReturnType<typeof configIn>>,
   options: { resume?: boolean; stopAfter?: number } = {},
 ): Promise<void> {
-  const device = await createDevice("wasm", { threads: 1 });
-  try {
-    const parts = await assemble(config, device, { phases: "sft" });
-    const { resume = false, stopAfter = Infinity } = options;
-    let steps = 0;
-    const trainer = new GrpoTrainer({
-      config,
-      configText: yaml,
-      device,
-      ...parts,
-      phases: "sft",
-      resume,
-      control: { stopRequested: () => steps >= stopAfter ? "save" : "no", reason: "the test" },
-      listeners: [(event) => {
-        if (event.type === "step") steps++;
-      }],
-    });
-    await trainer.run();
-    parts.model.dispose();
-  } finally {
-    device.close();
-  }
+  using device = await createDevice("wasm", { threads: 1 });
+  const parts = await assemble(config, device, { phases: "sft" });
+  const { resume = false, stopAfter = Infinity } = options;
+  let steps = 0;
+  const trainer = new GrpoTrainer({
+    config,
+    configText: yaml,
+    device,
+    ...parts,
+    phases: "sft",
+    resume,
+    control: { stopRequested: () => steps >= stopAfter ? "save" : "no", reason: "the test" },
+    listeners: [(event) => {
+      if (event.type === "step") steps++;
+    }],
+  });
+  await trainer.run();
+  parts.model.dispose();
 }
 
 Deno.test("a step on preferences is a step of TRL's DPOTrainer, with its metrics", async (t) => {

@@ -29,17 +29,13 @@ function onRanks(
 ): Promise<PromiseSettledResult<TrainSummary>[]> {
   return Promise.allSettled(
     localTransports(size).map(async (transport) => {
-      const device = await createDevice("wasm", { threads: 1 });
-      try {
-        const { summary } = await trainOn(device, shortRunConfig(dir, changes), {
-          ...varying,
-          ...(size === 1 ? {} : { ranks: new Ranks(transport) }),
-          ...options(transport.rank),
-        });
-        return summary;
-      } finally {
-        device.close();
-      }
+      using device = await createDevice("wasm", { threads: 1 });
+      const { summary } = await trainOn(device, shortRunConfig(dir, changes), {
+        ...varying,
+        ...(size === 1 ? {} : { ranks: new Ranks(transport) }),
+        ...options(transport.rank),
+      });
+      return summary;
     }),
   );
 }

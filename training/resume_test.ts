@@ -17,12 +17,8 @@ import { tinyModelFolder } from "./tiny_model_testing.ts";
 import type { TrainerOptions } from "./trainer.ts";
 
 async function withDevice<T>(work: (device: Device) => Promise<T>): Promise<T> {
-  const device = await createDevice("wasm", { threads: 1 });
-  try {
-    return await work(device);
-  } finally {
-    device.close();
-  }
+  using device = await createDevice("wasm", { threads: 1 });
+  return await work(device);
 }
 
 const withRewards: Partial<TrainerOptions> = { rubric: VARYING_RUBRIC };

@@ -93,12 +93,8 @@ async function outcome(device: Device, dtype: Dtype): Promise<Outcome> {
 }
 
 async function on(create: () => Promise<Device>, dtype: Dtype): Promise<Outcome> {
-  const device = await create();
-  try {
-    return await outcome(device, dtype);
-  } finally {
-    device.close();
-  }
+  using device = await create();
+  return await outcome(device, dtype);
 }
 
 /** Tolerance of a log-probability. */

@@ -21,29 +21,25 @@ for (const [what, quantisation] of BITS) {
     fn: () =>
       withFolder(async (dir) => {
         const run = async (name: string) => {
-          const device = await createDevice("wasm", { threads: 2 });
-          try {
-            const config = tinyRunConfig(`${dir}/${name}`, {
-              sft: null,
-              model: {
-                init: null,
-                model_name_or_path: MODEL,
-                dtype: "bfloat16",
-                ...quantisation,
-              },
-              lora: { r: 8, lora_alpha: 16, target_modules: "all-linear" },
-              training: {
-                max_steps: 3,
-                per_device_train_batch_size: 8,
-                num_generations: 8,
-                learning_rate: 1e-3,
-                max_completion_length: 16,
-              },
-            });
-            return await trainOn(device, config, { rubric: VARYING_RUBRIC, eosIds: [] });
-          } finally {
-            device.close();
-          }
+          using device = await createDevice("wasm", { threads: 2 });
+          const config = tinyRunConfig(`${dir}/${name}`, {
+            sft: null,
+            model: {
+              init: null,
+              model_name_or_path: MODEL,
+              dtype: "bfloat16",
+              ...quantisation,
+            },
+            lora: { r: 8, lora_alpha: 16, target_modules: "all-linear" },
+            training: {
+              max_steps: 3,
+              per_device_train_batch_size: 8,
+              num_generations: 8,
+              learning_rate: 1e-3,
+              max_completion_length: 16,
+            },
+          });
+          return await trainOn(device, config, { rubric: VARYING_RUBRIC, eosIds: [] });
         };
         const { summary } = await run("a");
         const planned = summary.memory_planned_bytes!;

@@ -121,102 +121,86 @@ function configIn(folder: string, output: string, more: Partial<RunConfig["train
 Deno.test("a run without rewards comes closer to its teacher, and resumes to the bit", () =>
   withFolder(async (folder) => {
     await tinyModelFolder(`${folder}/teacher`);
-    const device = await createDevice("wasm", { threads: 1 });
-    try {
-      await trainOn(device, configIn(folder, "whole"));
-      const lines = (await metricsWithoutClock(`${folder}/whole`))
-        .filter(({ split }) => split === "train");
-      const divergences = lines.map((line) => Number(line["teacher/divergence"]));
-      assert.ok(divergences[3]! < 0.9 * divergences[0]!, String(divergences));
-      assert.equal(lines[0]!["loss"], lines[0]!["teacher/divergence"]);
-      const part = configIn(folder, "part");
-      let done = 0;
-      await trainOn(device, part, {
-        control: { stopRequested: () => done >= 2 ? "save" : "no", reason: "the test" },
-        listeners: [(event) => {
-          if (event.type === "step") done++;
-        }],
-      });
-      await trainOn(device, part, { resume: true });
-      const bytes = (name: string) => Deno.readFile(`${folder}/${name}/model.safetensors`);
-      assert.deepEqual(await bytes("part"), await bytes("whole"));
-    } finally {
-      device.close();
-    }
+    using device = await createDevice("wasm", { threads: 1 });
+    await trainOn(device, configIn(folder, "whole"));
+    const lines = (await metricsWithoutClock(`${folder}/whole`))
+      .filter(({ split }) => split === "train");
+    const divergences = lines.map((line) => Number(line["teacher/divergence"]));
+    assert.ok(divergences[3]! < 0.9 * divergences[0]!, String(divergences));
+    assert.equal(lines[0]!["loss"], lines[0]!["teacher/divergence"]);
+    const part = configIn(folder, "part");
+    let done = 0;
+    await trainOn(device, part, {
+      control: { stopRequested: () => done >= 2 ? "save" : "no", reason: "the test" },
+      listeners: [(event) => {
+        if (event.type === "step") done++;
+      }],
+    });
+    await trainOn(device, part, { resume: true });
+    const bytes = (name: string) => Deno.readFile(`${folder}/${name}/model.safetensors`);
+    assert.deepEqual(await bytes("part"), await bytes("whole"));
   }));
 
 Deno.test("a policy that is its teacher with the answer in its prompt resumes to the bit", () =>
   withFolder(async (folder) => {
-    const device = await createDevice("wasm", { threads: 1 });
-    try {
-      const config = (output: string) => {
-        // The run stops between two steps on one batch, whose prompts the checkpoint holds.
-        const run = configIn(folder, output, { steps_per_generation: 4 });
-        run.teacher = {
-          ...defaultsOf(TEACHER),
-          teacher_prompt_template: "{prompt} {answer}",
-          beta: 0,
-        };
-        return run;
+    using device = await createDevice("wasm", { threads: 1 });
+    const config = (output: string) => {
+      // The run stops between two steps on one batch, whose prompts the checkpoint holds.
+      const run = configIn(folder, output, { steps_per_generation: 4 });
+      run.teacher = {
+        ...defaultsOf(TEACHER),
+        teacher_prompt_template: "{prompt} {answer}",
+        beta: 0,
       };
-      await trainOn(device, config("whole"));
-      const [line] = await metricsWithoutClock(`${folder}/whole`);
-      assert.ok(Number(line!["teacher/divergence"]) > 1e-4, String(line!["teacher/divergence"]));
-      let done = 0;
-      await trainOn(device, config("part"), {
-        control: { stopRequested: () => done >= 3 ? "save" : "no", reason: "the test" },
-        listeners: [(event) => {
-          if (event.type === "step") done++;
-        }],
-      });
-      await trainOn(device, config("part"), { resume: true });
-      const bytes = (name: string) => Deno.readFile(`${folder}/${name}/model.safetensors`);
-      assert.deepEqual(await bytes("part"), await bytes("whole"));
-    } finally {
-      device.close();
-    }
+      return run;
+    };
+    await trainOn(device, config("whole"));
+    const [line] = await metricsWithoutClock(`${folder}/whole`);
+    assert.ok(Number(line!["teacher/divergence"]) > 1e-4, String(line!["teacher/divergence"]));
+    let done = 0;
+    await trainOn(device, config("part"), {
+      control: { stopRequested: () => done >= 3 ? "save" : "no", reason: "the test" },
+      listeners: [(event) => {
+        if (event.type === "step") done++;
+      }],
+    });
+    await trainOn(device, config("part"), { resume: true });
+    const bytes = (name: string) => Deno.readFile(`${folder}/${name}/model.safetensors`);
+    assert.deepEqual(await bytes("part"), await bytes("whole"));
   }));
 
 Deno.test("a student that is its own teacher learns nothing from it", () =>
   withFolder(async (folder) => {
     await tinyModelFolder(`${folder}/teacher`);
-    const device = await createDevice("wasm", { threads: 1 });
-    try {
-      // The teacher's weights are those that the seed 1 makes.
-      await trainOn(device, configIn(folder, "own", { max_steps: 1, seed: 1 }));
-      const [line] = await metricsWithoutClock(`${folder}/own`);
-      assert.ok(Math.abs(Number(line!["loss"])) < 1e-6, String(line!["loss"]));
-      assert.ok(Number(line!["grad_norm"]) < 1e-5, String(line!["grad_norm"]));
-    } finally {
-      device.close();
-    }
+    using device = await createDevice("wasm", { threads: 1 });
+    // The teacher's weights are those that the seed 1 makes.
+    await trainOn(device, configIn(folder, "own", { max_steps: 1, seed: 1 }));
+    const [line] = await metricsWithoutClock(`${folder}/own`);
+    assert.ok(Math.abs(Number(line!["loss"])) < 1e-6, String(line!["loss"]));
+    assert.ok(Number(line!["grad_norm"]) < 1e-5, String(line!["grad_norm"]));
   }));
 
 Deno.test("a teacher stands beside rewards, in the plan of the memory too", () =>
   withFolder(async (folder) => {
     await tinyModelFolder(`${folder}/teacher`);
-    const device = await createDevice("wasm", { threads: 1 });
-    try {
-      const config = configIn(folder, "both", { max_steps: 1 });
-      await trainOn(device, config, { rubric: VARYING_RUBRIC });
-      const [line] = await metricsWithoutClock(`${folder}/both`);
-      assert.ok(Number(line!["teacher/divergence"]) > 0 && Number(line!["reward"]) > 0);
-      const plans = [];
-      for (const teacher of [config.teacher, null]) {
-        const { model, memory, teacher: loaded } = await assemble(
-          { ...config, teacher, rewards: tinyRunConfig("").rewards },
-          device,
-        );
-        plans.push(memory);
-        model.dispose();
-        loaded?.dispose();
-      }
-      const [withTeacher, without] = plans;
-      assert.ok(withTeacher!.parts.teacher > 0 && without!.parts.teacher === 0);
-      assert.ok(withTeacher!.peak >= without!.peak + withTeacher!.parts.teacher);
-    } finally {
-      device.close();
+    using device = await createDevice("wasm", { threads: 1 });
+    const config = configIn(folder, "both", { max_steps: 1 });
+    await trainOn(device, config, { rubric: VARYING_RUBRIC });
+    const [line] = await metricsWithoutClock(`${folder}/both`);
+    assert.ok(Number(line!["teacher/divergence"]) > 0 && Number(line!["reward"]) > 0);
+    const plans = [];
+    for (const teacher of [config.teacher, null]) {
+      const { model, memory, teacher: loaded } = await assemble(
+        { ...config, teacher, rewards: tinyRunConfig("").rewards },
+        device,
+      );
+      plans.push(memory);
+      model.dispose();
+      loaded?.dispose();
     }
+    const [withTeacher, without] = plans;
+    assert.ok(withTeacher!.parts.teacher > 0 && without!.parts.teacher === 0);
+    assert.ok(withTeacher!.peak >= without!.peak + withTeacher!.parts.teacher);
   }));
 
 Deno.test("a stop ends the wait for a teacher's server", async () => {

@@ -295,12 +295,8 @@ for (const [label, create] of Object.entries(DEVICES)) {
     if (label === "webgpu" && !["b-grpo-kl", "g-full", "h-dapo-extras"].includes(name)) continue;
     const test = label === "webgpu" ? webgpuTest : Deno.test;
     test(`optimizer steps equal TRL's: ${name} on ${label}`, async () => {
-      const device = await create();
-      try {
-        await runCase(name, device);
-      } finally {
-        device.close();
-      }
+      using device = await create();
+      await runCase(name, device);
     });
   }
 }

@@ -17,12 +17,8 @@ import { metricsWithoutClock, tinyRunConfig, trainOn, VARYING_RUBRIC } from "./t
 import { webgpuTest } from "../kernels/devices/webgpu/testing.ts";
 
 async function onGpu<T>(work: (device: WebgpuDevice) => Promise<T>): Promise<T> {
-  const device = await createWebgpuDevice();
-  try {
-    return await work(device);
-  } finally {
-    device.close();
-  }
+  using device = await createWebgpuDevice();
+  return await work(device);
 }
 
 const short = (path: string, max_steps = 3) =>
@@ -80,38 +76,34 @@ webgpuTest(
   "a run can be resumed on the GPU from the CPU's checkpoint, and back",
   () =>
     withFolder(async (folder) => {
-      const cpu = await createWasmDevice({ threads: 1 });
-      try {
-        const rubric = VARYING_RUBRIC, path = `${folder}/mixed`, alone = `${folder}/alone`;
-        await trainOn(cpu, short(alone, 6), { rubric });
-        const stopAt = (step: number) => {
-          let done = 0;
-          return {
-            rubric,
-            resume: step > 2,
-            listeners: [(event: { type: string }) => {
-              if (event.type === "step") done++;
-            }],
-            control: { stopRequested: () => done >= 2 ? "save" as const : "no" as const },
-          };
+      using cpu = await createWasmDevice({ threads: 1 });
+      const rubric = VARYING_RUBRIC, path = `${folder}/mixed`, alone = `${folder}/alone`;
+      await trainOn(cpu, short(alone, 6), { rubric });
+      const stopAt = (step: number) => {
+        let done = 0;
+        return {
+          rubric,
+          resume: step > 2,
+          listeners: [(event: { type: string }) => {
+            if (event.type === "step") done++;
+          }],
+          control: { stopRequested: () => done >= 2 ? "save" as const : "no" as const },
         };
-        const stopped = await trainOn(cpu, short(path, 6), stopAt(2));
-        assert.equal(stopped.summary.status, "stopped");
-        const onwards = await onGpu((gpu) => trainOn(gpu, short(path, 6), stopAt(4)));
-        assert.equal(onwards.summary.status, "stopped");
-        const { summary } = await trainOn(cpu, short(path, 6), { rubric, resume: true });
-        assert.equal(summary.status, "completed");
-        const steps = (await metricsWithoutClock(path)).filter((line) => "step" in line);
-        assert.ok(steps.length >= 3);
-        // The weights differ only in their last bits, because the same tokens were sampled.
-        const aloneWeights = new Float32Array((await weightsOf(alone)).slice(-4 * 1000).buffer);
-        const mixed = new Float32Array((await weightsOf(path)).slice(-4 * 1000).buffer);
-        aloneWeights.forEach((x, i) =>
-          assert.ok(Math.abs(x - mixed[i]!) < 2e-3, `${x} and ${mixed[i]}`)
-        );
-      } finally {
-        cpu.close();
-      }
+      };
+      const stopped = await trainOn(cpu, short(path, 6), stopAt(2));
+      assert.equal(stopped.summary.status, "stopped");
+      const onwards = await onGpu((gpu) => trainOn(gpu, short(path, 6), stopAt(4)));
+      assert.equal(onwards.summary.status, "stopped");
+      const { summary } = await trainOn(cpu, short(path, 6), { rubric, resume: true });
+      assert.equal(summary.status, "completed");
+      const steps = (await metricsWithoutClock(path)).filter((line) => "step" in line);
+      assert.ok(steps.length >= 3);
+      // The weights differ only in their last bits, because the same tokens were sampled.
+      const aloneWeights = new Float32Array((await weightsOf(alone)).slice(-4 * 1000).buffer);
+      const mixed = new Float32Array((await weightsOf(path)).slice(-4 * 1000).buffer);
+      aloneWeights.forEach((x, i) =>
+        assert.ok(Math.abs(x - mixed[i]!) < 2e-3, `${x} and ${mixed[i]}`)
+      );
     }),
 );
 
@@ -159,7 +151,7 @@ const CONFIG: ModelConfig = {
 };
 
 webgpuTest("sampled tokens equal the CPU's wherever the draw is not at a boundary", async () => {
-  const cpu = await createWasmDevice({ threads: 1 });
+  using cpu = await createWasmDevice({ threads: 1 });
   const requests = Array.from({ length: 6 }, (_, p) => ({
     promptId: p,
     promptIds: Array.from({ length: 5 + p }, (_, i) => (7 * p + 3 * i) % 96),
@@ -167,41 +159,37 @@ webgpuTest("sampled tokens equal the CPU's wherever the draw is not at a boundar
   }));
   const options = { maxNewTokens: 24, temperature: 1, seed: 11, eosIds: [5] };
   const weights = initWeights(CONFIG, 3, 0.3);
-  try {
-    const model = await CausalLM.create(cpu, CONFIG, weights, { trainable: "none" });
-    const expected = await model.generate(requests, options);
-    const found = await onGpu(async (gpu) => {
-      const gpuModel = await CausalLM.create(gpu, CONFIG, weights, { trainable: "none" });
-      const result = await gpuModel.generate(requests, options);
-      gpuModel.dispose();
-      return result;
-    });
-    let compared = 0;
-    for (const [r, { promptId, promptIds }] of requests.entries()) {
-      for (const [branch, { ids, logprobs }] of found[r]!.entries()) {
-        const other = expected[r]![branch]!;
-        const at = ids.findIndex((id, i) => id !== other.ids[i]);
-        const same = at < 0 ? ids.length : at;
-        for (let i = 0; i < same; i++) {
-          assert.ok(Math.abs(logprobs[i]! - other.logprobs[i]!) < 1e-4);
-          compared++;
-        }
-        if (at < 0) assert.deepEqual(ids, other.ids);
-        else {
-          const near = await boundaryDistance(
-            model,
-            [...promptIds, ...ids.slice(0, at)],
-            uniform(options.seed, promptId, branch, at),
-          );
-          assert.ok(near < 1e-4, `branch ${branch} of prompt ${r} parts at ${at}: ${near}`);
-        }
+  const model = await CausalLM.create(cpu, CONFIG, weights, { trainable: "none" });
+  const expected = await model.generate(requests, options);
+  const found = await onGpu(async (gpu) => {
+    const gpuModel = await CausalLM.create(gpu, CONFIG, weights, { trainable: "none" });
+    const result = await gpuModel.generate(requests, options);
+    gpuModel.dispose();
+    return result;
+  });
+  let compared = 0;
+  for (const [r, { promptId, promptIds }] of requests.entries()) {
+    for (const [branch, { ids, logprobs }] of found[r]!.entries()) {
+      const other = expected[r]![branch]!;
+      const at = ids.findIndex((id, i) => id !== other.ids[i]);
+      const same = at < 0 ? ids.length : at;
+      for (let i = 0; i < same; i++) {
+        assert.ok(Math.abs(logprobs[i]! - other.logprobs[i]!) < 1e-4);
+        compared++;
+      }
+      if (at < 0) assert.deepEqual(ids, other.ids);
+      else {
+        const near = await boundaryDistance(
+          model,
+          [...promptIds, ...ids.slice(0, at)],
+          uniform(options.seed, promptId, branch, at),
+        );
+        assert.ok(near < 1e-4, `branch ${branch} of prompt ${r} parts at ${at}: ${near}`);
       }
     }
-    assert.ok(compared > 300, `${compared} tokens compared`);
-    model.dispose();
-  } finally {
-    cpu.close();
   }
+  assert.ok(compared > 300, `${compared} tokens compared`);
+  model.dispose();
 });
 
 /** The uniform random number that a token is sampled with. */
@@ -254,25 +242,21 @@ webgpuTest("a model whose embedding exceeds one binding trains like any other", 
   const config = { ...CONFIG, vocabSize: 9000 };
   const weights: Float32Array[] = [];
   for (const limits of [{}, { bindingElements: 2 ** 18 }]) {
-    const device = await createWebgpuDevice({ limits });
-    try {
-      const model = await CausalLM.create(device, config, initWeights(config, 5, 0.2), {
-        trainable: "full",
-      });
-      const bench = new BenchStep(device, model, { decode: (ids) => `${ids}` });
-      const promptIds = [[3, 1, 4, 1, 5], [9, 2, 6]];
-      const shape = { promptIds, completions: 4, newTokens: 6, eosIds: [] };
-      await bench.run(shape);
-      await bench.run(shape);
-      const all: Float32Array[] = [];
-      for (const { value } of model.trainable) {
-        all.push(await device.read(value) as Float32Array);
-      }
-      weights.push(Float32Array.from(all.flatMap((part) => [...part])));
-      bench.dispose();
-    } finally {
-      device.close();
+    using device = await createWebgpuDevice({ limits });
+    const model = await CausalLM.create(device, config, initWeights(config, 5, 0.2), {
+      trainable: "full",
+    });
+    const bench = new BenchStep(device, model, { decode: (ids) => `${ids}` });
+    const promptIds = [[3, 1, 4, 1, 5], [9, 2, 6]];
+    const shape = { promptIds, completions: 4, newTokens: 6, eosIds: [] };
+    await bench.run(shape);
+    await bench.run(shape);
+    const all: Float32Array[] = [];
+    for (const { value } of model.trainable) {
+      all.push(await device.read(value) as Float32Array);
     }
+    weights.push(Float32Array.from(all.flatMap((part) => [...part])));
+    bench.dispose();
   }
   assert.ok(weights[0]!.length > 2 ** 18);
   weights[0]!.forEach((x, i) => assert.ok(Math.abs(x - weights[1]![i]!) < 1e-6, `element ${i}`));

@@ -64,19 +64,14 @@ Deno.test("without the permission ffi the reason is given", async () => {
 });
 
 Deno.test("the self-check finds a device that computes other bits", async () => {
-  const one = await createWasmDevice({ threads: 1, native: false });
-  const other = await createWasmDevice({ threads: 1, native: false });
-  try {
-    assert.equal(await findDifference(one, other), null);
-    const read = other.read.bind(other);
-    other.read = async (tensor, ...range) => {
-      const values = await read(tensor, ...range);
-      values[values.length - 1]! += 2 ** -20;
-      return values;
-    };
-    assert.match(await findDifference(one, other) ?? "", /"m":33/);
-  } finally {
-    one.close();
-    other.close();
-  }
+  using one = await createWasmDevice({ threads: 1, native: false });
+  using other = await createWasmDevice({ threads: 1, native: false });
+  assert.equal(await findDifference(one, other), null);
+  const read = other.read.bind(other);
+  other.read = async (tensor, ...range) => {
+    const values = await read(tensor, ...range);
+    values[values.length - 1]! += 2 ** -20;
+    return values;
+  };
+  assert.match(await findDifference(one, other) ?? "", /"m":33/);
 });

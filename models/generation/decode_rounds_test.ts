@@ -68,20 +68,16 @@ for (const [part, config] of TINY_MODELS.slice(0, 4)) {
 }
 
 webgpuTest("a card has the next step while the host reads", async () => {
-  const device = await createWebgpuDevice();
-  try {
-    const model = await randomModel(device, tinyConfig(true), { trainable: "none" });
-    const asked = [{ promptId: 1, promptIds: [1, 2, 3], n: 6 }];
-    const endless = { ...options, maxNewTokens: 21, eosIds: [] };
-    const before = device.counters;
-    await model.generate(asked, endless, { stepsPerRead: 5 });
-    const { reads, hiddenReads } = device.counters;
-    // Tokens and log-probabilities of the first token, and of four rounds. Nothing follows the last
-    // one, and the first token is sampled before the branches have slots.
-    assert.equal(reads - before.reads, 2 * (1 + 4));
-    assert.equal(hiddenReads - before.hiddenReads, 2 * 3);
-    model.dispose();
-  } finally {
-    device.close();
-  }
+  using device = await createWebgpuDevice();
+  const model = await randomModel(device, tinyConfig(true), { trainable: "none" });
+  const asked = [{ promptId: 1, promptIds: [1, 2, 3], n: 6 }];
+  const endless = { ...options, maxNewTokens: 21, eosIds: [] };
+  const before = device.counters;
+  await model.generate(asked, endless, { stepsPerRead: 5 });
+  const { reads, hiddenReads } = device.counters;
+  // Tokens and log-probabilities of the first token, and of four rounds. Nothing follows the last
+  // one, and the first token is sampled before the branches have slots.
+  assert.equal(reads - before.reads, 2 * (1 + 4));
+  assert.equal(hiddenReads - before.hiddenReads, 2 * 3);
+  model.dispose();
 });

@@ -147,14 +147,10 @@ test.onReference("with penalties, a sample does not depend on batch, slots, memo
 Deno.test("with penalties, a sample has the same bits for any number of threads", async () => {
   const all: Completion[][][] = [];
   for (const threads of [1, 2, 3]) {
-    const device = await createWasmDevice({ threads });
-    try {
-      await device.ready();
-      const model = await randomModel(device, tinyConfig(true), { trainable: "none" });
-      all.push(await model.generate(requests, { ...base, ...RULES.at(-2)![1] }));
-    } finally {
-      device.close();
-    }
+    using device = await createWasmDevice({ threads });
+    await device.ready();
+    const model = await randomModel(device, tinyConfig(true), { trainable: "none" });
+    all.push(await model.generate(requests, { ...base, ...RULES.at(-2)![1] }));
   }
   assert.deepEqual(all[1], all[0]);
   assert.deepEqual(all[2], all[0]);

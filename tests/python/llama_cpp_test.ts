@@ -101,37 +101,33 @@ async function randomAdapter(base: string, folder: string, device: Device): Prom
 const TOLERANCE = { f32: 2e-3, gelu: 1e-2, f16: 4e-2 };
 
 async function compare(base: string, folder: string, ids: readonly number[]): Promise<void> {
-  const device = await createWasmDevice({ threads: 2 });
-  try {
-    const adapter = await randomAdapter(base, folder, device);
-    const jobs: Job[] = [];
-    for (const dtype of ["f32", "f16"] as const) {
-      const path = `${folder}/${dtype}.gguf`;
-      await exportModel(adapter, { to: "gguf", dtype, output: path });
-      jobs.push({ path, ids, output: `${folder}/${dtype}.f32` });
-    }
-    await askLlamaCpp(jobs);
-    // The f32 file is compared with the adapter on its base, and the f16 file with itself in rgx.
-    for (const [i, reference] of [adapter, jobs[1]!.path].entries()) {
-      const { model } = await loadModel(reference, device, WIDENED), vocab = model.vocabSize;
-      const theirs = new Float32Array((await Deno.readFile(jobs[i]!.output)).buffer);
-      assert.equal(theirs.length, ids.length * vocab);
-      let largest = 0;
-      await model.positionLogits([...ids], (position, logits) => {
-        const at = position * vocab;
-        const wanted = logProbabilities(theirs.subarray(at, at + vocab));
-        logProbabilities(logits).forEach((x, v) => {
-          largest = Math.max(largest, Math.abs(x - wanted[v]!));
-        });
+  using device = await createWasmDevice({ threads: 2 });
+  const adapter = await randomAdapter(base, folder, device);
+  const jobs: Job[] = [];
+  for (const dtype of ["f32", "f16"] as const) {
+    const path = `${folder}/${dtype}.gguf`;
+    await exportModel(adapter, { to: "gguf", dtype, output: path });
+    jobs.push({ path, ids, output: `${folder}/${dtype}.f32` });
+  }
+  await askLlamaCpp(jobs);
+  // The f32 file is compared with the adapter on its base, and the f16 file with itself in rgx.
+  for (const [i, reference] of [adapter, jobs[1]!.path].entries()) {
+    const { model } = await loadModel(reference, device, WIDENED), vocab = model.vocabSize;
+    const theirs = new Float32Array((await Deno.readFile(jobs[i]!.output)).buffer);
+    assert.equal(theirs.length, ids.length * vocab);
+    let largest = 0;
+    await model.positionLogits([...ids], (position, logits) => {
+      const at = position * vocab;
+      const wanted = logProbabilities(theirs.subarray(at, at + vocab));
+      logProbabilities(logits).forEach((x, v) => {
+        largest = Math.max(largest, Math.abs(x - wanted[v]!));
       });
-      const gelu = architectureOf(model.config).activation === "gelu";
-      const kind = i === 1 ? "f16" : gelu ? "gelu" : "f32";
-      console.log(`  ${kind}: ${largest.toExponential(1)}`);
-      assert.ok(largest <= TOLERANCE[kind], `${reference}: ${largest}`);
-      model.dispose();
-    }
-  } finally {
-    device.close();
+    });
+    const gelu = architectureOf(model.config).activation === "gelu";
+    const kind = i === 1 ? "f16" : gelu ? "gelu" : "f32";
+    console.log(`  ${kind}: ${largest.toExponential(1)}`);
+    assert.ok(largest <= TOLERANCE[kind], `${reference}: ${largest}`);
+    model.dispose();
   }
 }
 

@@ -73,35 +73,31 @@ async function compare(jobs: readonly Job[]): Promise<void> {
   await input.close();
   const { success, stderr } = await child.output();
   assert.ok(success, new TextDecoder().decode(stderr));
-  const device = await createWasmDevice({ threads: 2 });
-  try {
-    for (const { what, adapter, base, ids, output } of jobs) {
-      const { model } = await loadModel(adapter, device);
-      const theirs = new Float32Array((await Deno.readFile(output)).buffer),
-        vocab = model.vocabSize;
-      assert.equal(theirs.length, ids.length * vocab, what);
-      let largest = 0;
-      await model.positionLogits(ids, (position, logits) => {
-        const max = Float64Array.from(logits).reduce((a, b) => Math.max(a, b), -Infinity);
-        let sum = 0;
-        for (const x of logits) sum += Math.exp(x - max);
-        const lse = max + Math.log(sum);
-        logits.forEach((x, v) => {
-          largest = Math.max(largest, Math.abs(x - lse - theirs[position * vocab + v]!));
-        });
+  using device = await createWasmDevice({ threads: 2 });
+  for (const { what, adapter, base, ids, output } of jobs) {
+    const { model } = await loadModel(adapter, device);
+    const theirs = new Float32Array((await Deno.readFile(output)).buffer),
+      vocab = model.vocabSize;
+    assert.equal(theirs.length, ids.length * vocab, what);
+    let largest = 0;
+    await model.positionLogits(ids, (position, logits) => {
+      const max = Float64Array.from(logits).reduce((a, b) => Math.max(a, b), -Infinity);
+      let sum = 0;
+      for (const x of logits) sum += Math.exp(x - max);
+      const lse = max + Math.log(sum);
+      logits.forEach((x, v) => {
+        largest = Math.max(largest, Math.abs(x - lse - theirs[position * vocab + v]!));
       });
-      const plain = await loadModel(base, device);
-      const baseLogits = await plain.model.lastLogits(ids);
-      const logits = await model.lastLogits(ids);
-      const isChanged = logits.some((x, v) => Math.abs(x - baseLogits[v]!) > 0.05);
-      assert.ok(isChanged, `${what}: the adapter changes little`);
-      console.log(`  ${what}: ${largest.toExponential(1)}`);
-      assert.ok(largest <= TOLERANCE, `${what}: a log-probability differs by ${largest}`);
-      plain.model.dispose();
-      model.dispose();
-    }
-  } finally {
-    device.close();
+    });
+    const plain = await loadModel(base, device);
+    const baseLogits = await plain.model.lastLogits(ids);
+    const logits = await model.lastLogits(ids);
+    const isChanged = logits.some((x, v) => Math.abs(x - baseLogits[v]!) > 0.05);
+    assert.ok(isChanged, `${what}: the adapter changes little`);
+    console.log(`  ${what}: ${largest.toExponential(1)}`);
+    assert.ok(largest <= TOLERANCE, `${what}: a log-probability differs by ${largest}`);
+    plain.model.dispose();
+    model.dispose();
   }
 }
 

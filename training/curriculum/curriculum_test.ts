@@ -12,12 +12,8 @@ import { assemble } from "../assemble.ts";
 import { GrpoTrainer, type TrainerOptions } from "../trainer.ts";
 
 async function onDevice<T>(work: (device: Device, path: string) => Promise<T>): Promise<T> {
-  const device = await createDevice("wasm", { threads: 1 });
-  try {
-    return await withFolder((path) => work(device, path));
-  } finally {
-    device.close();
-  }
+  using device = await createDevice("wasm", { threads: 1 });
+  return await withFolder((path) => work(device, path));
 }
 
 function curriculum(changes: Partial<CurriculumSection> = {}): CurriculumSection {

@@ -33,25 +33,21 @@ for (
             max_completion_length: length,
           },
         });
-        const device = await createWebgpuDevice();
-        try {
-          const parts = await assemble(config, device);
-          const trainer = new GrpoTrainer({
-            config,
-            configText: "",
-            device,
-            ...parts,
-          });
-          // The second time, the tensors of the generation are there while a pass runs.
-          for (let i = 0; i < 2; i++) await trainer.rehearse();
-          // A checkpoint is on the host, and the moments are made by the first step.
-          const { peak, parts: { checkpoint, optimizer } } = parts.memory;
-          const ratio = device.peakBytes / (peak - checkpoint - optimizer);
-          assert.ok(ratio > 0.9 && ratio <= 1, `${ratio} of ${peak} bytes`);
-          parts.model.dispose();
-        } finally {
-          device.close();
-        }
+        using device = await createWebgpuDevice();
+        const parts = await assemble(config, device);
+        const trainer = new GrpoTrainer({
+          config,
+          configText: "",
+          device,
+          ...parts,
+        });
+        // The second time, the tensors of the generation are there while a pass runs.
+        for (let i = 0; i < 2; i++) await trainer.rehearse();
+        // A checkpoint is on the host, and the moments are made by the first step.
+        const { peak, parts: { checkpoint, optimizer } } = parts.memory;
+        const ratio = device.peakBytes / (peak - checkpoint - optimizer);
+        assert.ok(ratio > 0.9 && ratio <= 1, `${ratio} of ${peak} bytes`);
+        parts.model.dispose();
       }),
   );
 }

@@ -28,41 +28,37 @@ async function take(
   config: RunConfig,
   options: { availableBytes?: number; phases?: "sft" } = {},
 ): Promise<Taken> {
-  const device = await createDevice("wasm", { threads: 2 });
-  try {
-    return await withFolder(async (dir) => {
-      const training = {
-        ...config.training,
-        output_dir: `${dir}/run`,
-        save_strategy: "no" as const,
-      };
-      const parts = await assemble({ ...config, training }, device, options);
-      const trainer = new GrpoTrainer({
-        config: { ...config, training },
-        configText: "",
-        device,
-        ...parts,
-        rubric: VARYING_RUBRIC,
-        eosIds: [],
-        ...(options.phases && { phases: options.phases }),
-      });
-      await trainer.estimateSeconds();
-      const summary = await trainer.run();
-      const weights = await Deno.readFile(`${dir}/run/model.safetensors`).catch(() => null);
-      parts.model.dispose();
-      return {
-        // The device measures neither parts of a checkpoint, which are on the host, nor the packed
-        // operands of a product.
-        planned: summary.memory_planned_bytes! - parts.memory.parts.checkpoint -
-          parts.memory.parts.panels,
-        measured: summary.peak_memory_bytes,
-        recompute: parts.model.sizes.recompute,
-        weights,
-      };
+  using device = await createDevice("wasm", { threads: 2 });
+  return await withFolder(async (dir) => {
+    const training = {
+      ...config.training,
+      output_dir: `${dir}/run`,
+      save_strategy: "no" as const,
+    };
+    const parts = await assemble({ ...config, training }, device, options);
+    const trainer = new GrpoTrainer({
+      config: { ...config, training },
+      configText: "",
+      device,
+      ...parts,
+      rubric: VARYING_RUBRIC,
+      eosIds: [],
+      ...(options.phases && { phases: options.phases }),
     });
-  } finally {
-    device.close();
-  }
+    await trainer.estimateSeconds();
+    const summary = await trainer.run();
+    const weights = await Deno.readFile(`${dir}/run/model.safetensors`).catch(() => null);
+    parts.model.dispose();
+    return {
+      // The device measures neither parts of a checkpoint, which are on the host, nor the packed
+      // operands of a product.
+      planned: summary.memory_planned_bytes! - parts.memory.parts.checkpoint -
+        parts.memory.parts.panels,
+      measured: summary.peak_memory_bytes,
+      recompute: parts.model.sizes.recompute,
+      weights,
+    };
+  });
 }
 
 function assertPlanned({ planned, measured }: Taken): void {
@@ -231,17 +227,13 @@ Deno.test("a run that does not fit is refused with settings that fit", async () 
 Deno.test("a model that does not fit is refused before it is created", async () => {
   const { model } = tinyRunConfig("");
   const huge = { hidden_size: 16_384, intermediate_size: 65_536, num_hidden_layers: 64 };
-  const device = await createDevice("wasm", { threads: 1 });
-  try {
-    const config = tinyRunConfig("", { model: { init: { ...model.init!, ...huge } } });
-    await assert.rejects(
-      assemble(config, device),
-      /the run needs \d\.\d\d TB, \d\.\d\d GB available/,
-    );
-    assert.equal(device.peakBytes, 0);
-  } finally {
-    device.close();
-  }
+  using device = await createDevice("wasm", { threads: 1 });
+  const config = tinyRunConfig("", { model: { init: { ...model.init!, ...huge } } });
+  await assert.rejects(
+    assemble(config, device),
+    /the run needs \d\.\d\d TB, \d\.\d\d GB available/,
+  );
+  assert.equal(device.peakBytes, 0);
 });
 
 Deno.test("of a prompt that is too long, rgx's own instruction can be taken away", () => {

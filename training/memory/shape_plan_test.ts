@@ -225,19 +225,15 @@ Deno.test("settings that fit are suggested, and the plan with them fits", async 
 });
 
 Deno.test("a missing model of unknown sizes is an error with the places searched", async () => {
-  const device = await createDevice("wasm", { threads: 1 });
-  try {
-    const { config } = await loadConfig("leg_counting_qwen7b", {
-      overrides: ["model.model_name_or_path=no-org/no-model"],
-      env: {},
-    });
-    await assert.rejects(
-      planFromShape(config, device, {}),
-      (error) => error instanceof UsageError && /models--no-org--no-model/.test(error.message),
-    );
-  } finally {
-    device.close();
-  }
+  using device = await createDevice("wasm", { threads: 1 });
+  const { config } = await loadConfig("leg_counting_qwen7b", {
+    overrides: ["model.model_name_or_path=no-org/no-model"],
+    env: {},
+  });
+  await assert.rejects(
+    planFromShape(config, device, {}),
+    (error) => error instanceof UsageError && /models--no-org--no-model/.test(error.message),
+  );
 });
 
 /** The config.json of a model that no embedded file has. */

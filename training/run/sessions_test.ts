@@ -91,54 +91,50 @@ Deno.test("a requeued job recognises its run", () => {
 });
 
 test.inFolder("run.json has every session: its job, its restarts, its progress, why it ended", async (dir) => {
-  const device = await createDevice("wasm", { threads: 1 });
-  try {
-    const config = tinyRunConfig(`${dir}/run`, { eval: { num_examples: 0 } });
-    const read = async () => JSON.parse(await Deno.readTextFile(`${dir}/run/run.json`));
-    let step = 0;
-    const stopAt = (last: number) => ({
-      stopRequested: () => step >= last ? "save" as const : "no" as const,
-      reason: "SIGUSR2",
-    });
-    const listeners = [(event: { type: string; step?: number; phase?: string }) => {
-      if (event.type === "step" && event.phase === "grpo") step = event.step!;
-    }];
-    await trainOn(device, config, { job: job("7"), control: stopAt(2), listeners });
-    let run = await read();
-    assert.equal(run.reason, "SIGUSR2");
-    assert.deepEqual(run.job, {
-      id: "7",
-      name: null,
-      partition: "GPUQ",
-      node: "n1",
-      restarts: 0,
-    });
-    // Killed with SIGKILL in its second start.
-    run.sessions.push({
-      ...run.sessions[0],
-      status: "running",
-      end: null,
-      restart: 1,
-      from: run.sessions[0].to,
-    });
-    await Deno.writeTextFile(`${dir}/run/run.json`, JSON.stringify(run));
-    await trainOn(device, config, { job: job("7", 2), resume: true });
-    run = await read();
-    assert.equal(run.status, "completed");
-    assert.equal(run.restarts_without_progress, 1);
-    assert.deepEqual(
-      run.sessions.map(({ job, restart, from, to, status, reason }: Session) =>
-        [job, restart, from, to, status, reason].join(", ")
-      ),
-      [
-        "7, 0, the beginning, GRPO step 2, stopped, SIGUSR2",
-        "7, 1, GRPO step 2, GRPO step 2, killed, SIGUSR2",
-        "7, 2, GRPO step 2, GRPO step 6, completed, ",
-      ],
-    );
-    const last = (await Deno.readTextFile(`${dir}/run/metrics.jsonl`)).trim().split("\n");
-    assert.ok(last.every((line) => !line.includes(`"event":"stop"`)), "cut back on the resume");
-  } finally {
-    device.close();
-  }
+  using device = await createDevice("wasm", { threads: 1 });
+  const config = tinyRunConfig(`${dir}/run`, { eval: { num_examples: 0 } });
+  const read = async () => JSON.parse(await Deno.readTextFile(`${dir}/run/run.json`));
+  let step = 0;
+  const stopAt = (last: number) => ({
+    stopRequested: () => step >= last ? "save" as const : "no" as const,
+    reason: "SIGUSR2",
+  });
+  const listeners = [(event: { type: string; step?: number; phase?: string }) => {
+    if (event.type === "step" && event.phase === "grpo") step = event.step!;
+  }];
+  await trainOn(device, config, { job: job("7"), control: stopAt(2), listeners });
+  let run = await read();
+  assert.equal(run.reason, "SIGUSR2");
+  assert.deepEqual(run.job, {
+    id: "7",
+    name: null,
+    partition: "GPUQ",
+    node: "n1",
+    restarts: 0,
+  });
+  // Killed with SIGKILL in its second start.
+  run.sessions.push({
+    ...run.sessions[0],
+    status: "running",
+    end: null,
+    restart: 1,
+    from: run.sessions[0].to,
+  });
+  await Deno.writeTextFile(`${dir}/run/run.json`, JSON.stringify(run));
+  await trainOn(device, config, { job: job("7", 2), resume: true });
+  run = await read();
+  assert.equal(run.status, "completed");
+  assert.equal(run.restarts_without_progress, 1);
+  assert.deepEqual(
+    run.sessions.map(({ job, restart, from, to, status, reason }: Session) =>
+      [job, restart, from, to, status, reason].join(", ")
+    ),
+    [
+      "7, 0, the beginning, GRPO step 2, stopped, SIGUSR2",
+      "7, 1, GRPO step 2, GRPO step 2, killed, SIGUSR2",
+      "7, 2, GRPO step 2, GRPO step 6, completed, ",
+    ],
+  );
+  const last = (await Deno.readTextFile(`${dir}/run/metrics.jsonl`)).trim().split("\n");
+  assert.ok(last.every((line) => !line.includes(`"event":"stop"`)), "cut back on the resume");
 });

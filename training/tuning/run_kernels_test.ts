@@ -28,12 +28,8 @@ async function withCache(work: (cache: string) => Promise<void>): Promise<void> 
 }
 
 async function onGpu<T>(work: (device: WebgpuDevice) => Promise<T>): Promise<T> {
-  const device = await createWebgpuDevice();
-  try {
-    return await work(device);
-  } finally {
-    device.close();
-  }
+  using device = await createWebgpuDevice();
+  return await work(device);
 }
 
 const ONE_STEP = { sft: { max_steps: 0 }, eval: { num_examples: 0 } };

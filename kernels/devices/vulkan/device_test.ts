@@ -23,12 +23,8 @@ function vulkanTest(
     name: `${name} (vulkan)`,
     ignore: needs(hasVulkan, NEEDED.vulkan),
     async fn() {
-      const device = await createVulkanDevice(options);
-      try {
-        await body(device);
-      } finally {
-        device.close();
-      }
+      using device = await createVulkanDevice(options);
+      await body(device);
     },
   });
 }
@@ -222,36 +218,32 @@ if (isWebgpuWanted) {
 
 /** Up to 4.5 GiB where the driver has such buffers, and what the machine has free. */
 async function reachesEveryEnd(): Promise<void> {
-  const device = await createVulkanDevice();
-  try {
-    const free = await gpuAvailableBytes(device.adapter) ?? Infinity;
-    const bytes = Math.min(device.largestTensor, 4.5 * 2 ** 30, free / 2);
-    const d = 4096, rows = Math.floor(bytes / 4 / d), n = rows * d;
-    const table = device.create("float", n, "table");
-    device.run("fill", { out: table, n, value: 0.5 });
-    // The first and the last rows, and those around 2, 4 and the largest binding's bytes.
-    const places = [2 ** 31, 2 ** 32, 4 * device.limits.bindingElements]
-      .map((at) => Math.floor(at / 4 / d))
-      .flatMap((row) => [row - 1, row, row + 1]);
-    const ends = [0, 1, ...places, rows - 2, rows - 1].filter((row) => row < rows);
-    const some = [...new Set(ends)].sort((a, b) => a - b);
-    const index = upload(device, Uint32Array.from(some)), count = some.length;
-    const src = upload(device, Float32Array.from({ length: count * d }, (_, i) => i + 1));
-    device.run("scatter_rows", { src, index, table, rows: count, d });
-    const out = device.create("float", count * d, "out");
-    device.run("gather_rows", { table, index, out, rows: count, d });
-    assert.deepEqual(await device.read(out), await device.read(src));
-    for (const [i, row] of some.entries()) {
-      assert.deepEqual([...await device.read(table, row * d, 2)], [i * d + 1, i * d + 2]);
-      if (row + 1 < rows && !some.includes(row + 1)) {
-        assert.deepEqual([...await device.read(table, (row + 1) * d, 2)], [0.5, 0.5]);
-      }
+  using device = await createVulkanDevice();
+  const free = await gpuAvailableBytes(device.adapter) ?? Infinity;
+  const bytes = Math.min(device.largestTensor, 4.5 * 2 ** 30, free / 2);
+  const d = 4096, rows = Math.floor(bytes / 4 / d), n = rows * d;
+  const table = device.create("float", n, "table");
+  device.run("fill", { out: table, n, value: 0.5 });
+  // The first and the last rows, and those around 2, 4 and the largest binding's bytes.
+  const places = [2 ** 31, 2 ** 32, 4 * device.limits.bindingElements]
+    .map((at) => Math.floor(at / 4 / d))
+    .flatMap((row) => [row - 1, row, row + 1]);
+  const ends = [0, 1, ...places, rows - 2, rows - 1].filter((row) => row < rows);
+  const some = [...new Set(ends)].sort((a, b) => a - b);
+  const index = upload(device, Uint32Array.from(some)), count = some.length;
+  const src = upload(device, Float32Array.from({ length: count * d }, (_, i) => i + 1));
+  device.run("scatter_rows", { src, index, table, rows: count, d });
+  const out = device.create("float", count * d, "out");
+  device.run("gather_rows", { table, index, out, rows: count, d });
+  assert.deepEqual(await device.read(out), await device.read(src));
+  for (const [i, row] of some.entries()) {
+    assert.deepEqual([...await device.read(table, row * d, 2)], [i * d + 1, i * d + 2]);
+    if (row + 1 < rows && !some.includes(row + 1)) {
+      assert.deepEqual([...await device.read(table, (row + 1) * d, 2)], [0.5, 0.5]);
     }
-    device.run("add", { a: table, b: table, out: table, n });
-    const last = await device.read(table, n - 2, 2);
-    assert.deepEqual([...last], [2 * (count * d - 1), 2 * count * d]);
-    assert.deepEqual([...await device.read(table, 2 * d, 1)], [1]);
-  } finally {
-    device.close();
   }
+  device.run("add", { a: table, b: table, out: table, n });
+  const last = await device.read(table, n - 2, 2);
+  assert.deepEqual([...last], [2 * (count * d - 1), 2 * count * d]);
+  assert.deepEqual([...await device.read(table, 2 * d, 1)], [1]);
 }

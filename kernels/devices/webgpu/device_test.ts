@@ -5,11 +5,7 @@ import { webgpuTest } from "./testing.ts";
 
 testGpuDevice((name, body, options = {}) =>
   webgpuTest(name, async () => {
-    const device = await createWebgpuDevice(options);
-    try {
-      await body(device);
-    } finally {
-      device.close();
-    }
+    using device = await createWebgpuDevice(options);
+    await body(device);
   })
 );

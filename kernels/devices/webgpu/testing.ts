@@ -33,11 +33,7 @@ export function testOnWebgpu(
   body: (device: WebgpuDevice) => void | Promise<void>,
 ): void {
   webgpuTest(name, async () => {
-    const device = await createWebgpuDevice({ limits });
-    try {
-      await body(device);
-    } finally {
-      device.close();
-    }
+    using device = await createWebgpuDevice({ limits });
+    await body(device);
   });
 }

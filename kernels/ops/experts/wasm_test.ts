@@ -12,34 +12,30 @@ Deno.test("a row of an expert has the same bits with any number of others and of
       : randomStored(random, weightType, experts * n, k);
     let alone: Float32Array | undefined;
     for (const threads of [1, 2, 3]) {
-      const device = await createWasmDevice({ threads });
-      try {
-        for (const rows of [1, 2, 3, 9, 26, 40]) {
-          const begin = Uint32Array.from([0, 0, rows, rows]), out = new Float32Array(rows * n);
-          const args = {
-            a: a.slice(0, rows * k),
-            b,
-            out,
-            begin,
-            experts,
-            rows,
-            n,
-            k,
-            transB: true,
-          };
-          const all = weightType === undefined ? args : { ...args, weightType };
-          const found = (await execute(device, { op: "expert_matmul", args: all as never })).get(
-            "out",
-          );
-          const first = (found as Float32Array).slice(0, n);
-          assert.deepEqual(
-            first,
-            alone ??= first,
-            `${weightType}, ${rows} rows, ${threads} threads`,
-          );
-        }
-      } finally {
-        device.close();
+      using device = await createWasmDevice({ threads });
+      for (const rows of [1, 2, 3, 9, 26, 40]) {
+        const begin = Uint32Array.from([0, 0, rows, rows]), out = new Float32Array(rows * n);
+        const args = {
+          a: a.slice(0, rows * k),
+          b,
+          out,
+          begin,
+          experts,
+          rows,
+          n,
+          k,
+          transB: true,
+        };
+        const all = weightType === undefined ? args : { ...args, weightType };
+        const found = (await execute(device, { op: "expert_matmul", args: all as never })).get(
+          "out",
+        );
+        const first = (found as Float32Array).slice(0, n);
+        assert.deepEqual(
+          first,
+          alone ??= first,
+          `${weightType}, ${rows} rows, ${threads} threads`,
+        );
       }
     }
   }

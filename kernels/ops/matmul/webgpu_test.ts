@@ -115,17 +115,13 @@ testOnWebgpu("sums in parts, also of products beyond one binding", {}, async (de
   // Beside an adapter, and where one part is enough, the sum is not divided.
   const few = { m: 8, n: 20, k: 96, r: 3, transB: true } as const;
   await checkCase(withTile(device, tile), productCase(random, few));
-  const cut = await createWebgpuDevice({ limits: { bindingElements: 24_576 } });
-  try {
-    const test = productCase(stream("cut parts"), { ...product, k: 2100 });
-    const whole = await checkCase(withTile(device, tile), test);
-    const before = cut.counters.dispatches;
-    const found = await checkCase(withTile(cut, tile), test);
-    assert.ok(cut.counters.dispatches > before + 3 * 2, "one piece");
-    assert.ok(sameBits(found.get("out")!, whole.get("out")!));
-  } finally {
-    cut.close();
-  }
+  using cut = await createWebgpuDevice({ limits: { bindingElements: 24_576 } });
+  const test = productCase(stream("cut parts"), { ...product, k: 2100 });
+  const whole = await checkCase(withTile(device, tile), test);
+  const before = cut.counters.dispatches;
+  const found = await checkCase(withTile(cut, tile), test);
+  assert.ok(cut.counters.dispatches > before + 3 * 2, "one piece");
+  assert.ok(sameBits(found.get("out")!, whole.get("out")!));
 });
 
 testOnWebgpu("a product uses the kernel that was chosen for its class", {}, async (device) => {
@@ -191,7 +187,7 @@ testOnWebgpu("products beyond one binding", { bindingElements: 2 ** 13 }, async 
 });
 
 testOnWebgpu("a divided product has the bits of an undivided one", {}, async (whole) => {
-  const cut = await createWebgpuDevice({ limits: { bindingElements: 4096 } });
+  using cut = await createWebgpuDevice({ limits: { bindingElements: 4096 } });
   const run = async (device: Device, args: Omit<MatmulArgs, "a" | "b" | "out">) => {
     const { m, n, k, transB, weightType } = args, random = stream(`cut ${m} ${n} ${k}`);
     const a = upload(device, normals(random, m * k));
@@ -205,25 +201,21 @@ testOnWebgpu("a divided product has the bits of an undivided one", {}, async (wh
     for (const tensor of [a, b, out]) device.free(tensor);
     return found;
   };
-  try {
-    for (
-      const args of [
-        { m: 50, n: 40, k: 160 },
-        { m: 50, n: 40, k: 160, transA: true },
-        { m: 120, n: 44, k: 36 },
-        { m: 120, n: 44, k: 36, transA: true, transB: true },
-        { m: 2, n: 300, k: 512, transB: true },
-        { m: 2, n: 300, k: 512, transB: true, weightType: "q4_0" as const },
-        { m: 20, n: 300, k: 128, transB: true, weightType: "q8_0" as const },
-        { m: 20, n: 128, k: 160, weightType: "q8_0" as const },
-      ]
-    ) {
-      const before = cut.counters.dispatches;
-      assert.ok(sameBits(await run(cut, args), await run(whole, args)), JSON.stringify(args));
-      assert.ok(cut.counters.dispatches > before + 1, "one dispatch");
-    }
-  } finally {
-    cut.close();
+  for (
+    const args of [
+      { m: 50, n: 40, k: 160 },
+      { m: 50, n: 40, k: 160, transA: true },
+      { m: 120, n: 44, k: 36 },
+      { m: 120, n: 44, k: 36, transA: true, transB: true },
+      { m: 2, n: 300, k: 512, transB: true },
+      { m: 2, n: 300, k: 512, transB: true, weightType: "q4_0" as const },
+      { m: 20, n: 300, k: 128, transB: true, weightType: "q8_0" as const },
+      { m: 20, n: 128, k: 160, weightType: "q8_0" as const },
+    ]
+  ) {
+    const before = cut.counters.dispatches;
+    assert.ok(sameBits(await run(cut, args), await run(whole, args)), JSON.stringify(args));
+    assert.ok(cut.counters.dispatches > before + 1, "one dispatch");
   }
 });
 

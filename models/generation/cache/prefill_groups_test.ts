@@ -63,35 +63,31 @@ Deno.test("prompts that share too little are packed one after the other", () => 
 });
 
 webgpuTest("a GPU computes a shared prefix once and samples the same tokens", async () => {
-  const device = await createWebgpuDevice();
-  try {
-    const rows: number[] = [], run = device.run.bind(device);
-    device.run = (op, args) => {
-      if (op === "attention") rows.push((args as { rows: number }).rows);
-      run(op, args);
-    };
-    const shared = Array.from({ length: 90 }, (_, i) => (i * i + 3) % 19);
-    const requests = Array.from({ length: 6 }, (_, i) => ({
-      promptIds: [...shared, ...Array.from({ length: 1 + i }, (_, j) => (i + j) % 19)],
-      promptId: i,
-      n: 1 + i % 2,
-    }));
-    const options = { maxNewTokens: 7, temperature: 0.8, seed: 5, eosIds: [2] };
-    for (const slidingWindow of [null, 40]) {
-      const config = { ...tinyConfig(true), maxPositions: 128, slidingWindow };
-      const model = await randomModel(device, config, { trainable: "none" });
-      const alone: number[][][] = [];
-      for (const request of requests) {
-        const [completions] = await model.generate([request], options);
-        alone.push(completions!.map(({ ids }) => ids));
-      }
-      rows.length = 0;
-      const together = await model.generate(requests, options);
-      assert.deepEqual(together.map((group) => group.map(({ ids }) => ids)), alone);
-      assert.deepEqual(rows, Array(config.numLayers).fill(90 + 21));
-      model.dispose();
+  using device = await createWebgpuDevice();
+  const rows: number[] = [], run = device.run.bind(device);
+  device.run = (op, args) => {
+    if (op === "attention") rows.push((args as { rows: number }).rows);
+    run(op, args);
+  };
+  const shared = Array.from({ length: 90 }, (_, i) => (i * i + 3) % 19);
+  const requests = Array.from({ length: 6 }, (_, i) => ({
+    promptIds: [...shared, ...Array.from({ length: 1 + i }, (_, j) => (i + j) % 19)],
+    promptId: i,
+    n: 1 + i % 2,
+  }));
+  const options = { maxNewTokens: 7, temperature: 0.8, seed: 5, eosIds: [2] };
+  for (const slidingWindow of [null, 40]) {
+    const config = { ...tinyConfig(true), maxPositions: 128, slidingWindow };
+    const model = await randomModel(device, config, { trainable: "none" });
+    const alone: number[][][] = [];
+    for (const request of requests) {
+      const [completions] = await model.generate([request], options);
+      alone.push(completions!.map(({ ids }) => ids));
     }
-  } finally {
-    device.close();
+    rows.length = 0;
+    const together = await model.generate(requests, options);
+    assert.deepEqual(together.map((group) => group.map(({ ids }) => ids)), alone);
+    assert.deepEqual(rows, Array(config.numLayers).fill(90 + 21));
+    model.dispose();
   }
 });
