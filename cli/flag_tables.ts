@@ -233,7 +233,7 @@ export const LOGPROBS = {
   "[model]": MODEL_KINDS,
   ...MODEL,
   "Tokens:": "",
-  idsFile: "text <path> -- a JSON array of token ids",
+  idsFile: "text <path> -- a JSON array of token ids (- = stdin), after --prompt if there is one",
   prompt: "text <text> -- or a prompt …",
   completion: "text <text> -- … and what follows it",
   top: "int>=0 <k> = 0 -- the k likeliest tokens at each position",

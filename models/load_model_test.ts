@@ -193,6 +193,20 @@ Deno.test("values beyond float32 are refused with the tensor's name, of the base
     })
   ));
 
+Deno.test("the entropies of a sequence are those of a forward pass", () =>
+  withFolder((folder) =>
+    withReference(async (device) => {
+      await writeBase(SIZES, folder);
+      const { model } = await loadModel(`${folder}/base`, device);
+      const group = { promptIds: [1], branches: [[5, 6, 7]] };
+      const { entropy } = await model.forward([group], { temperature: 1, train: false });
+      const [none, ...found] = (await logprobs(model, [1, 5, 6, 7], 0)).entropies;
+      assert.equal(none, null);
+      found.forEach((one, i) => assert.ok(Math.abs(one! - entropy[i]!) < 1e-9, `${one}`));
+      model.dispose();
+    })
+  ));
+
 Deno.test("invalid sequences of ids are refused before anything is computed", () =>
   withFolder((folder) =>
     withReference(async (device) => {

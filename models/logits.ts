@@ -28,6 +28,16 @@ export function largest(z: ArrayLike<number>, k: number): number[] {
   return best;
 }
 
+/** The entropy of the distribution of some logits at temperature 1, in nats. @param lse their sum */
+export function entropyOf(z: ArrayLike<number>, lse: number): number {
+  let mean = 0;
+  for (let v = 0; v < z.length; v++) {
+    const p = Math.exp(z[v]! - lse);
+    if (p > 0) mean += p * z[v]!;
+  }
+  return lse - mean;
+}
+
 /** log Σ exp(z / temperature) */
 export function logSumExp(z: ArrayLike<number>, temperature: number = 1): number {
   let top = -Infinity, sum = 0;

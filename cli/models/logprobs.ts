@@ -1,6 +1,7 @@
 /** `rgx logprobs`: log-probabilities of given tokens, and the likeliest ones at each position. */
 import { UsageError } from "../../core/errors.ts";
-import { logprobs } from "../../models/inspect/logprobs.ts";
+import { logprobs, type SequenceLogprobs } from "../../models/inspect/logprobs.ts";
+import { tokenText } from "../../models/tokenizers/following_text.ts";
 import type { Tokenizer } from "../../models/tokenizers/types.ts";
 import { parseIds, readInput, withModel } from "./model_input.ts";
 import { print, table } from "../terminal/terminal.ts";
@@ -26,6 +27,20 @@ function encodeRest(tokenizer: Tokenizer, text: string): number[] {
   return goesOn(line, encode(`\n${text}`))?.slice(line.length) ?? encode(text);
 }
 
+/** The ids of a prompt that ids follow. One that a chat template wrote has its first token already. */
+function encodePrompt(tokenizer: Tokenizer | null, prompt: string | undefined): number[] {
+  if (tokenizer === null || prompt === undefined) return [];
+  const ids = tokenizer.encode(prompt),
+    plain = tokenizer.encode(prompt, { addSpecialTokens: false });
+  return ids[0] === plain[0] ? plain : ids;
+}
+
+/** The text of each id that a result names. */
+function texts(tokenizer: Tokenizer, { ids, top }: SequenceLogprobs): Record<number, string> {
+  const named = new Set([...ids, ...top.flatMap((some) => (some ?? []).map(({ id }) => id))]);
+  return Object.fromEntries([...named].map((id) => [id, tokenText(tokenizer, id)]));
+}
+
 /** The longer list if it begins with the other one, else null. */
 function goesOn(begin: readonly number[], all: number[]): number[] | null {
   return begin.every((id, i) => all[i] === id) ? all : null;
@@ -33,21 +48,22 @@ function goesOn(begin: readonly number[], all: number[]): number[] | null {
 
 export async function showLogprobs(flags: LogprobsFlags): Promise<void> {
   refuseOtherRanks();
-  const text = flags.prompt !== undefined || flags.completion !== undefined;
-  if (text === (flags.idsFile !== undefined)) {
+  const { idsFile, prompt, completion } = flags;
+  if ((completion === undefined) === (idsFile === undefined)) {
     throw new UsageError("give --ids-file, or --prompt with --completion");
   }
-  if (text && (flags.prompt === undefined || flags.completion === undefined)) {
+  if (completion !== undefined && prompt === undefined) {
     throw new UsageError("--prompt and --completion belong together");
   }
-  const { idsFile } = flags, given = idsFile === undefined ? null : await readInput(idsFile);
+  const given = idsFile === undefined ? null : await readInput(idsFile);
   await withModel(flags, async ({ model, tokenizer }, adapter) => {
-    const ids = given !== null
-      ? parseIds(given, idsFile!, model.vocabSize)
-      : encodeTogether(tokenizer!, flags.prompt!, flags.completion!);
+    const ids = given === null
+      ? encodeTogether(tokenizer!, prompt!, completion!)
+      : [...encodePrompt(tokenizer, prompt), ...parseIds(given, idsFile!, model.vocabSize)];
     const result = await logprobs(model, ids, flags.top);
     if (flags.json) {
-      print(JSON.stringify({ ...(adapter === null ? {} : { adapter }), ...result }));
+      const tokens = tokenizer === null ? {} : { tokens: texts(tokenizer, result) };
+      print(JSON.stringify({ ...(adapter === null ? {} : { adapter }), ...result, ...tokens }));
       return;
     }
     const name = (id: number) =>
@@ -58,11 +74,12 @@ export async function showLogprobs(flags: LogprobsFlags): Promise<void> {
       `${t}`,
       `${id}`,
       result.logprobs[t]?.toFixed(4) ?? "–",
+      result.entropies[t]?.toFixed(4) ?? "–",
       name(id),
       best(result.top[t] ?? null),
     ]);
     if (adapter !== null) print(`# ${adapter}`);
-    print(table([["position", "id", "logprob", "token", "likeliest"], ...rows]));
+    print(table([["position", "id", "logprob", "entropy", "token", "likeliest"], ...rows]));
     if (flags.top > 0) print(`next: ${best(result.next_top)}`);
   });
 }

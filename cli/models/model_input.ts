@@ -15,6 +15,8 @@ export type ModelFlags = Flags<typeof MODEL & typeof ACTIVATIONS> & {
   model: string;
   /** Token ids in place of a text. The model then needs no tokenizer. */
   idsFile?: string;
+  /** A text, before the ids if there are any. */
+  prompt?: string;
   quiet?: boolean;
 };
 
@@ -37,7 +39,9 @@ export async function withModel(
   let last: LoadedIdModel | null = null;
   try {
     for (const adapter of adapters.length === 0 ? [null] : adapters) {
-      const load = flags.idsFile === undefined ? loadModel : loadIdModel;
+      const load = flags.idsFile === undefined || flags.prompt !== undefined
+        ? loadModel
+        : loadIdModel;
       const loaded: LoadedIdModel = await load(model, device, {
         ...(adapter === null ? {} : { adapter }),
         ...(last === null ? {} : { sharing: last }),

@@ -4,7 +4,7 @@
  */
 import { UsageError } from "../../core/errors.ts";
 import type { CausalLM } from "../causal_lm.ts";
-import { largest, logSumExp, type TopToken } from "../logits.ts";
+import { entropyOf, largest, logSumExp, type TopToken } from "../logits.ts";
 
 /** What a model gives to each token of a sequence. */
 export interface SequenceLogprobs {
@@ -14,6 +14,8 @@ export interface SequenceLogprobs {
   logprobs: (number | null)[];
   /** `ranks[t]` = number of tokens that are at least as likely there as ids[t]; null as above. */
   ranks: (number | null)[];
+  /** `entropies[t]` = entropy of the distribution that ids[t] is of, in nats; null as above. */
+  entropies: (number | null)[];
   /** The most likely tokens at that position, in descending order; null for the first. */
   top: (TopToken[] | null)[];
   /** The most likely tokens after the last id. */
@@ -48,6 +50,7 @@ export async function logprobs(
     ids: [...ids],
     logprobs: [null],
     ranks: [null],
+    entropies: [null],
     top: [null],
     next_top: [],
   };
@@ -61,6 +64,7 @@ export async function logprobs(
       let rank = 0;
       for (const z of logits) if (z >= logits[next]!) rank++;
       result.ranks.push(rank);
+      result.entropies.push(entropyOf(logits, lse));
       result.top.push(top);
     }
   });
