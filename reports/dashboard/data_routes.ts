@@ -19,6 +19,7 @@ import {
   type RunInfo,
   writeNotes,
 } from "./reading/run_state.ts";
+import { readTokens } from "./reading/tokens.ts";
 import type { Runs } from "./runs.ts";
 
 /** Maximum number of points of a curve, and of rows of a page. */
@@ -120,6 +121,10 @@ export function dataRoutes(runs: Runs, reports: ReportKeys, allowsRuns: boolean)
     const found = run(c), { task } = await readRunInfo(found);
     return c.json(await readCompletions(found.folder, task, completionFilter(c)));
   });
+  app.get("/tokens", async (c) => {
+    const [step, row] = [number(c, "step") ?? 0, number(c, "row") ?? 0];
+    return c.json(await readTokens(run(c).folder, step, row));
+  });
   app.get("/config", async (c) => {
     const first = await configOf(run(c));
     return c.json(compared(first, text(c, "other") ? await configOf(run(c, "other")) : null));
@@ -153,11 +158,12 @@ function curvesOf(file: MetricsFile, c: Context) {
   const names = text(c, "metrics").split(",").filter((name) => name !== "");
   const points = Math.max(4, Math.min(MAX_POINTS, number(c, "points") ?? 500));
   const smoothing = Math.max(0, Math.min(0.999, number(c, "smoothing") ?? 0));
-  const from = number(c, "from") ?? 0, to = number(c, "to") ?? Infinity;
+  const range = [number(c, "from") ?? 0, number(c, "to") ?? Infinity] as const;
+  const isShared = text(c, "shared") !== "";
   const curves: Record<string, Curve> = {};
   for (const name of names) {
     const series = file.series.get(name);
-    if (series !== undefined) curves[name] = series.curve(points, smoothing, from, to);
+    if (series !== undefined) curves[name] = series.curve(points, smoothing, range, isShared);
   }
   return {
     /** false: only some lines of the file have been read yet. */

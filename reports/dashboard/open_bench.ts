@@ -1,52 +1,118 @@
 /**
- * How long the dashboard takes to show 50 runs of 10,000 steps: `deno run -A
- * reports/dashboard/open_bench.ts [RUNS] [STEPS]`. Lines are as long as those of a real run.
+ * How long a dashboard of 50 runs of 100,000 steps takes to open in Chromium, and how well it
+ * scrolls: `deno run -A reports/dashboard/open_bench.ts [RUNS] [STEPS]`. Lines are as long as those
+ * of a real run; all runs share one file. Seconds of the processor tell more than those of a clock
+ * where other programs run.
  */
+import process from "node:process";
+import { chromium, type Page } from "playwright-core";
 import { metricsLine, withDashboard, writeRun } from "./testing.ts";
-import type { CurvesOfRun, Overview } from "./data_routes.ts";
 
-const [runs = 50, steps = 10_000] = Deno.args.map(Number);
-const SHOWN = "reward,kl,entropy,loss,completions/mean_length,clip_ratio/region_mean," +
-  "throughput/tokens_per_second,memory/peak_bytes,eval_accuracy,rewards/correctness/mean";
+const [runs = 50, steps = 100_000] = Deno.args.map(Number);
+
+/** Writes metrics whose lines have 40 metrics more than those of tests. */
+async function writeMetrics(path: string): Promise<void> {
+  const more = Array.from({ length: 40 }, (_, i) => `,"time/phase_${i}":${Math.PI * i}`).join("");
+  using file = await Deno.create(path);
+  const writer = file.writable.getWriter(), encoder = new TextEncoder();
+  for (let step = 1; step <= steps;) {
+    let lines = "";
+    for (let i = 0; i < 1000 && step <= steps; i++, step++) {
+      const noise = 0.3 * Math.sin(step * step);
+      lines += metricsLine(step, step / steps + noise).replace(/}\n$/, `${more}}\n`);
+    }
+    await writer.write(encoder.encode(lines));
+  }
+  await writer.close();
+}
+
+/** Seconds of the processor that this program, and that the page's process have taken so far. */
+async function spent(page: Page): Promise<[server: number, page: number]> {
+  const { user, system } = process.cpuUsage(), browser = page.context().browser()!;
+  const session = await browser.newBrowserCDPSession();
+  const { processInfo } = await session.send("SystemInfo.getProcessInfo");
+  const own = processInfo.filter(({ type }) => type === "renderer").map(({ cpuTime }) => cpuTime);
+  return [(user + system) / 1e6, own.reduce((sum, one) => sum + one, 0)];
+}
+
+async function measured(page: Page, what: string, work: () => Promise<unknown>): Promise<void> {
+  const start = performance.now(), before = await spent(page);
+  const said = await work() ?? "";
+  const seconds = (performance.now() - start) / 1000, after = await spent(page);
+  const [server, own] = after.map((one, i) => (one - before[i]!).toFixed(2));
+  console.log(
+    `${what}: ${seconds.toFixed(2)} s (processor: server ${server}, page ${own}) ${said}`,
+  );
+}
+
+/** Turns the wheel for some seconds. @returns the share of frames that came in time */
+async function scroll(page: Page): Promise<string> {
+  await page.evaluate(() => {
+    const times: number[] = [];
+    const next = (time: number) => {
+      times.push(time);
+      requestAnimationFrame(next);
+    };
+    requestAnimationFrame(next);
+    Object.assign(globalThis, { times });
+  });
+  await page.mouse.move(640, 500);
+  for (let i = 0; i < 60; i++) {
+    await page.mouse.wheel(0, 80);
+    await new Promise((resolve) => setTimeout(resolve, 30));
+  }
+  const times = await page.evaluate(() => (globalThis as unknown as { times: number[] }).times);
+  const gaps = times.slice(1).map((time, i) => time - times[i]!);
+  const late = gaps.filter((gap) => gap > 25).length,
+    rate = 1000 * gaps.length /
+      (times.at(-1)! - times[0]!);
+  return `${rate.toFixed(0)} frames/s, ${late} of ${gaps.length} late, longest ` +
+    `${Math.max(...gaps).toFixed(0)} ms`;
+}
 
 await withDashboard(async (folder) => {
-  const more = Object.fromEntries(
-    Array.from({ length: 40 }, (_, i) => [`time/phase_${i}_of_a_step`, Math.PI * i]),
-  );
-  const lines: string[] = [];
-  for (let step = 1; step <= steps; step++) {
-    lines.push(JSON.stringify({ ...JSON.parse(metricsLine(step)), ...more }) + "\n");
+  await writeRun(`${folder}/run-0`, 0);
+  await writeMetrics(`${folder}/run-0/metrics.jsonl`);
+  for (let i = 1; i < runs; i++) {
+    await writeRun(`${folder}/run-${i}`, 0, { "metrics.jsonl": null });
+    await Deno.link(`${folder}/run-0/metrics.jsonl`, `${folder}/run-${i}/metrics.jsonl`);
   }
-  const text = lines.join("");
-  console.log(`${runs} runs of ${steps} steps, ${(text.length / 1e6).toFixed(1)} MB each`);
-  for (let i = 0; i < runs; i++) {
-    await writeRun(`${folder}/run-${i}`, 0, { "metrics.jsonl": text });
-  }
+  const { size } = await Deno.stat(`${folder}/run-0/metrics.jsonl`);
+  console.log(`${runs} runs of ${steps} steps, ${(size / 1e6).toFixed(0)} MB each`);
 }, async ({ url }) => {
-  const token = new URL(url).searchParams.get("token")!, { origin } = new URL(url);
-  const ask = async <T>(path: string): Promise<T> => {
-    const headers = { authorization: `Bearer ${token}` };
-    return await (await fetch(`${origin}/api/${path}`, { headers })).json();
-  };
-  const seconds = (from: number) => ((performance.now() - from) / 1000).toFixed(2);
-  const start = performance.now();
-  const { runs: found } = await ask<Overview>("overview");
-  console.log(`list: ${seconds(start)} s`);
-  const curves = (points: number, of = found) =>
-    Promise.all(
-      of.map(({ id }) =>
-        ask<CurvesOfRun>(`curves?run=${id}&metrics=${SHOWN}&points=${points}&smoothing=0.6`)
-      ),
+  const executablePath = "/usr/bin/chromium";
+  await using browser = await chromium.launch({ executablePath, args: ["--no-sandbox"] });
+  const page = await browser.newPage({ viewport: { width: 1280, height: 900 } });
+  page.setDefaultTimeout(0);
+  const drawn = () => page.waitForSelector(".plot canvas");
+  await measured(page, "list", async () => {
+    await page.goto(url);
+    await page.waitForFunction(
+      (count) => document.querySelectorAll("polyline").length === count,
+      runs,
     );
-  await curves(700, found.slice(0, 6));
-  console.log(`and curves of 6 runs: ${seconds(start)} s`);
-  await curves(180);
-  console.log(`and a first look at the curves of all: ${seconds(start)} s`);
-  while ((await curves(180)).some(({ complete }) => !complete)) {
-    await new Promise((resolve) => setTimeout(resolve, 500));
-  }
-  console.log(`and every step of all: ${seconds(start)} s`);
-  const again = performance.now();
-  await curves(180);
-  console.log(`all curves once more: ${seconds(again)} s`);
-});
+  });
+  await measured(page, "the list scrolls", () => scroll(page));
+  await measured(page, "curves of 6 runs", async () => {
+    await page.evaluate(() => location.hash = "#/curves");
+    await drawn();
+  });
+  const ids = await page.$$eval("[data-run]", (all) => all.map((one) => one.dataset["run"]));
+  await measured(page, `curves of ${runs} runs`, async () => {
+    await page.evaluate((hash) => location.hash = hash, `#/curves?runs=${ids}`);
+    await page.waitForFunction((count) => {
+      const shown = [...document.querySelectorAll(".reading")].map((one) => one.textContent);
+      return shown.some((text) => text?.includes(`and ${count - 8} more`));
+    }, runs);
+  });
+  await measured(page, "the curves scroll", () => scroll(page));
+  await measured(page, "every step of all", async () => {
+    await page.waitForFunction(
+      () => !document.querySelector(".controls [role=status]")?.textContent?.includes("first look"),
+      null,
+      { timeout: 0 },
+    );
+  });
+  await measured(page, "the curves scroll again", () => scroll(page));
+  console.log(`memory of the server: ${(Deno.memoryUsage().rss / 1e9).toFixed(1)} GB`);
+}, { interval: 2000 });

@@ -3,16 +3,14 @@
  * for new ones, and a watcher says which files have changed since it last looked. Files are looked
  * at again and again instead of being watched, since network file systems report no changes.
  */
+import { setTimeout as delay } from "node:timers/promises";
 import { Benchmarks } from "./reading/benchmarks.ts";
 import { findRuns, type Found, type FoundBenchmark, type FoundRun } from "./reading/find_runs.ts";
 import { MetricsFile } from "./reading/metrics_file.ts";
 import { versionOf } from "./reading/plain_file.ts";
 
-/**
- * Files are read in the background after this many milliseconds without a request, or at the latest
- * after the second number.
- */
-const QUIET_MS = 150, MAX_WAIT_MS = 2000;
+/** The next piece of a long file waits for this many milliseconds after a request. */
+const QUIET_MS = 100;
 
 /** An event of the stream: ids of runs whose files changed, and whether the list changed. */
 export interface Changes {
@@ -71,22 +69,25 @@ export class Runs {
     return file;
   }
 
+  /** Looks at the metrics of all runs, so that a page that opens later need not wait for it. */
+  async look(): Promise<void> {
+    for (const run of this.#found.runs) {
+      if (this.#isEnding) return;
+      await this.metrics(run, false);
+    }
+  }
+
   /**
-   * Reads the rest of long files, one after the other, and only while nobody waits for an answer: a
-   * page that opens asks for many runs at once.
+   * Reads the rest of long files, one after the other, and slowly while somebody waits for answers:
+   * a page that opens asks for many runs at once.
    */
   async #readWaiting(): Promise<void> {
+    const turn = () => delay(performance.now() - this.#asked < QUIET_MS ? QUIET_MS : 0);
     for (const [id, file] of this.#waiting) {
-      const start = performance.now();
-      while (
-        !this.#isEnding && performance.now() - this.#asked < QUIET_MS &&
-        performance.now() - start < MAX_WAIT_MS
-      ) {
-        await new Promise((resolve) => setTimeout(resolve, QUIET_MS / 2));
-      }
+      await turn();
       if (this.#isEnding) return;
       this.#waiting.delete(id);
-      await file.readRest();
+      await file.readRest(turn);
       this.#readings.set(id, (this.#readings.get(id) ?? 0) + 1);
     }
   }

@@ -82,6 +82,7 @@ export async function startDashboard(options: DashboardOptions): Promise<Dashboa
   } catch (error) {
     throw listenError(hostname, port, error);
   }
+  void runs.look();
   const address = `http://${hostInUrl(hostname)}:${server.port}/`;
   const close = async () => {
     ending.abort();

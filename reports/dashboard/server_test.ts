@@ -10,6 +10,8 @@ import {
   writeResults,
   writeRun,
 } from "./testing.ts";
+import { goldenPath } from "../../tests/golden.ts";
+import type { CompletionTokens } from "./reading/tokens.ts";
 import { pageFile } from "./page.ts";
 import { startDashboard } from "./server.ts";
 import { UsageError } from "../../core/errors.ts";
@@ -245,3 +247,31 @@ Deno.test("every script that the scripts of the page import is served", async ()
   assert.ok(names.size > 10, `${names.size} scripts`);
   for (const name of names) assert.ok(await pageFile(name) !== null, name);
 });
+
+Deno.test("the tokens of a completion have the log-probabilities that the run's model gives", () =>
+  withDashboard(async (folder) => {
+    await write(folder);
+    await writeCompletions(`${folder}/one`, 2);
+    const tiny = goldenPath("models/tinystories-656k");
+    await Deno.mkdir(`${folder}/one/checkpoint-3`);
+    for (const { name } of Deno.readDirSync(tiny)) {
+      await Deno.copyFile(`${tiny}/${name}`, `${folder}/one/checkpoint-3/${name}`);
+    }
+  }, async ({ url }) => {
+    const { runs } = await ask<Overview>(url, "overview");
+    const run = runs[0]!.id;
+    const found = await ask<CompletionTokens>(url, `tokens?run=${run}&step=2&row=0`);
+    assert.deepEqual([found.model, found.modelSteps], ["checkpoint-3", 3]);
+    // What `rgx logprobs` says of the prompt's tokens with these after them.
+    const wanted = [[-9.25, 4.07], [-1.99, 4.49], [-1.8, 3.4]];
+    assert.deepEqual(
+      found.tokens.map(({ logprob, entropy }) => [logprob!, entropy!].map((x) => +x.toFixed(2))),
+      wanted,
+    );
+    assert.ok(found.tokens.every(({ likeliest }) => likeliest.length === 3));
+    const none = await fetch(`${new URL(url).origin}/api/tokens?run=${run}&step=2&row=9`, {
+      headers: { authorization: `Bearer ${TOKEN}` },
+    });
+    assert.match(await none.text(), /no tokens of this completion/);
+    assert.equal(none.status, 400);
+  }));

@@ -73,6 +73,7 @@ export async function writeCompletions(folder: string, step: number): Promise<vo
       { name: "completion", data: texts, type: "STRING" },
       { name: "correctness", data: [1, 0, 1, null], type: "DOUBLE" },
       { name: "advantage", data: [1, -1, 1, 0], type: "DOUBLE" },
+      { name: "completion_ids", data: texts.map(() => [313, 598, 303]), type: "JSON" },
       { name: "words", data: [1, 2, 1, 1], type: "DOUBLE" },
     ],
   });

@@ -73,6 +73,8 @@ interface Reading {
 
 const cursors = uPlot.sync("steps");
 const FEW = 10;
+/** With more runs than this, only the smoothed lines are drawn. */
+export const MANY = 12;
 /** Runs whose values stand below a chart. */
 const MAX_KEYS = 8;
 const X_NAMES = { step: "step", time: "time", samples: "completions" };
@@ -121,7 +123,8 @@ export class Chart {
           </span>
           <p class="meaning" title=${meaning}>${meaning}</p>
         </div>
-        <div class="plot" tabindex="0" role="img" @keydown=${key} @dblclick=${all}></div>
+        <div class="plot" tabindex="0" role="img" aria-label=${`Curves of ${metric}`} @keydown=${key}
+          @dblclick=${all}></div>
         <p class="reading"></p>
       `,
       this.element,
@@ -151,15 +154,19 @@ export class Chart {
       if (curve === undefined || curve.steps.length === 0) return;
       const run = this.#runs[r]!, { color, dash } = lineStyle(run.index);
       const isFew = curve.steps.length <= 3 * FEW, hasSmooth = isSmoothed(curve);
+      const isMeasured = !hasSmooth || this.#runs.length <= MANY;
       const common = { scale: run.right === undefined ? "y" : "right", spanGaps: true };
-      const columns: (readonly (number | null)[])[] = [drawable(curve.values)];
-      series.push({
-        ...common,
-        stroke: hasSmooth ? `${color}59` : color,
-        width: hasSmooth ? 1 : 2,
-        dash: hasSmooth ? [] : dash,
-        points: { show: isFew && !hasSmooth, size: 6, fill: color },
-      });
+      const columns: (readonly (number | null)[])[] = [];
+      if (isMeasured) {
+        columns.push(drawable(curve.values));
+        series.push({
+          ...common,
+          stroke: hasSmooth ? `${color}59` : color,
+          width: hasSmooth ? 1 : 2,
+          dash: hasSmooth ? [] : dash,
+          points: { show: isFew && !hasSmooth, size: 6, fill: color },
+        });
+      }
       if (hasSmooth) {
         columns.push(drawable(curve.smooth!));
         series.push({ ...common, stroke: color, width: 2, dash, points: { show: false } });

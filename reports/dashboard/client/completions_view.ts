@@ -1,10 +1,13 @@
 /** The completions of a run by step and prompt, filtered and searched. */
 import { html, nothing, render } from "lit-html";
+import { counted } from "../../../core/counted.ts";
 import type { CompletionPage, CompletionRow } from "../reading/completions.ts";
 import type { RunDetails } from "../reading/run_state.ts";
+import type { CompletionTokens } from "../reading/tokens.ts";
 import {
   ask,
   debounced,
+  failureBox,
   Fields,
   marked,
   PagedRows,
@@ -13,7 +16,7 @@ import {
   problemBox,
   type View,
 } from "./dom.ts";
-import { short } from "./text.ts";
+import { percent, short, signed } from "./text.ts";
 
 const FIELDS = [
   "run",
@@ -48,6 +51,8 @@ export function completionsView(state: PageState): View {
   const filter = fields.values;
   filter.run ||= runs[0]!.id;
   let rewards: string[] = [], weights: Record<string, number> = {}, weighed = "";
+  let said: [note: string, problems: Part] = ["Reading …", nothing];
+  const tokens = new TokenRows(() => filter.run, draw);
 
   const pages = new PagedRows<CompletionPage>(async (after) => {
     const { run } = filter;
@@ -57,20 +62,24 @@ export function completionsView(state: PageState): View {
     }
     return await ask<CompletionPage>("completions", { ...filter, after, limit: 60 });
   }, (page, problem) => {
-    if (page === null) return draw("", problemBox([problem]));
+    if (page === null) {
+      said = ["", problemBox([problem])];
+      return draw();
+    }
     rewards = page.rewards;
     const steps = page.steps === null
       ? "no steps yet"
       : `${page.steps.count} steps, ${page.steps.first} to ${page.steps.last}`;
     const more = page.next === null ? "" : ", there are more";
-    draw(
+    said = [
       `${pages.rows.length} completions shown${more}; the run has completions of ${steps}.`,
       problemBox(page.problems),
-    );
+    ];
+    draw();
   });
 
-  function draw(note: string, problems: Part): void {
-    const { prompt, text, reward } = filter;
+  function draw(): void {
+    const [note, problems] = said, { prompt, text, reward } = filter;
     const names = reward === "" || rewards.includes(reward) ? rewards : [...rewards, reward];
     const isDialogue = pages.rows.some((row) => row.dialogue !== null);
     render(
@@ -98,13 +107,13 @@ export function completionsView(state: PageState): View {
           ? html`<p class="note"><span class="turn counted">model: the loss counts it</span>
             <span class="turn not-counted">came back to the model: not counted</span></p>`
           : nothing}
-        ${completionTable(pages.rows, weights, { prompt, text })} ${pages.more}
+        ${completionTable(pages.rows, weights, tokens, { prompt, text })} ${pages.more}
       `,
       content,
     );
   }
 
-  draw("Reading …", nothing);
+  draw();
   void pages.load();
   return {
     title: "Completions",
@@ -127,19 +136,22 @@ interface Searched {
 /**
  * A block for each prompt of a step, with its completions below it.
  * @param weights of the rewards in the sum
+ * @param tokens shows the tokens of a row when the user asks for them
  */
 export function completionTable(
   rows: readonly CompletionRow[],
   weights: Readonly<Record<string, number>>,
+  tokens: TokenRows,
   searched: Searched = { prompt: "", text: "" },
 ): Part {
   const groups = Map.groupBy(rows, ({ step, prompt }) => `${step}\n${prompt}`);
-  return html`${[...groups.values()].map((group) => groupTable(group, weights, searched))}`;
+  return html`${[...groups.values()].map((group) => groupTable(group, weights, tokens, searched))}`;
 }
 
 function groupTable(
   rows: readonly CompletionRow[],
   weights: Readonly<Record<string, number>>,
+  tokens: TokenRows,
   searched: Searched,
 ): Part {
   const { step, prompt, expected, rewards, extras } = rows[0]!;
@@ -164,7 +176,7 @@ function groupTable(
             </tr>
           </thead>
           <tbody>${rows.map((row) =>
-            completionRow(row, names, more, weights, searched.text)
+            completionRow(row, names, more, weights, tokens, searched.text)
           )}</tbody>
         </table>
       </div>
@@ -177,6 +189,7 @@ function completionRow(
   names: readonly string[],
   more: readonly string[],
   weights: Readonly<Record<string, number>>,
+  tokens: TokenRows,
   searched: string,
 ): Part {
   const { expected, extracted, rewards, advantage, extras, dialogue, completion } = row;
@@ -202,7 +215,7 @@ function completionRow(
         : turns(dialogue)}
         ${row.ending === null ? nothing : html`
           <small class="note">ended: ${row.ending}</small>
-        `}</td>
+        `} ${tokens.of(row)}</td>
       ${names.map(reward)}
       ${names.length > 1 ? html`<td class="number" data-label="sum">${short(sum)}</td>` : nothing}
       <td class=${`number ${kind}`} data-label="advantage">${short(advantage)}</td>
@@ -225,6 +238,79 @@ function turns(dialogue: NonNullable<CompletionRow["dialogue"]>): Part {
           <li class=${role === "assistant" ? "counted" : "not-counted"}>
             <span class="label">${role === "assistant" ? "model" : role}</span>
             <span class="said">${text}</span>
+          </li>
+        `
+      )}
+    </ol>
+  `;
+}
+
+/** The tokens of some completions with their log-probabilities and entropies, when asked for. */
+export class TokenRows {
+  readonly #shown = new Map<string, Part>();
+
+  /** @param draw draws the completions again */
+  constructor(private readonly run: () => string, private readonly draw: () => void) {}
+
+  /** The button of a completion, and its tokens if they are shown. */
+  of(row: CompletionRow): Part {
+    const shown = this.#shown.get(this.#key(row));
+    return html`
+      <button
+        type="button"
+        class="tokens-button"
+        aria-expanded=${shown === undefined ? "false" : "true"}
+        title="log-probability and entropy of each token"
+        @click=${() => this.#toggle(row)}
+      >tokens</button>
+      ${shown ?? nothing}
+    `;
+  }
+
+  #key({ step, row }: CompletionRow): string {
+    return `${this.run()} ${step} ${row}`;
+  }
+
+  #toggle({ step, row }: CompletionRow): void {
+    const run = this.run(), key = `${run} ${step} ${row}`;
+    const show = (part: Part) => {
+      this.#shown.set(key, part);
+      this.draw();
+    };
+    if (this.#shown.delete(key)) return this.draw();
+    show(html`<p class="note">A model of the run reads it …</p>`);
+    ask<CompletionTokens>("tokens", { run, step, row }).then(tokenList, failureBox)
+      .then((part) => this.#shown.has(key) && show(part));
+  }
+}
+
+/** Tokens whose share is less than 1/e, 1/e², … have stronger colours, up to this many. */
+const LEVELS = 4;
+
+function tokenList({ model, modelSteps, tokens }: CompletionTokens): Part {
+  const level = (logprob: number) => Math.min(LEVELS, Math.floor(-logprob));
+  const others = (likeliest: CompletionTokens["tokens"][number]["likeliest"]) =>
+    likeliest.map(([text, logprob]) => `${JSON.stringify(text)} ${percent(Math.exp(logprob))}`);
+  const [sum, entropy] = [
+    tokens.reduce((all, { logprob }) => all + (logprob ?? 0), 0),
+    tokens.reduce((all, { entropy }) => all + (entropy ?? 0), 0) / tokens.length,
+  ];
+  return html`
+    <p class="note">
+      Below each token its log-probability and the entropy of its place, in nats, by
+      ${model}${modelSteps === null ? "" : `, the model after ${counted(modelSteps, "step")}`}. All
+      tokens together: ${short(sum)}; mean entropy ${short(entropy)}.
+    </p>
+    <ol class="tokens" tabindex="0" aria-label="tokens">
+      ${tokens.map(({ text, logprob, entropy, likeliest }) =>
+        html`
+          <li
+            data-level=${level(logprob ?? 0)}
+            title=${`likeliest here: ${others(likeliest).join(", ")}`}
+          >
+            <span class="said">${text.replaceAll("\n", "⏎")}</span>
+            <small>${logprob === null ? "–" : signed(logprob.toFixed(2))}</small>
+            <small>${entropy === null ? "–" : entropy.toFixed(2)}</small>
           </li>
         `
       )}

@@ -15,7 +15,7 @@ import {
   valueOf,
   type View,
 } from "./dom.ts";
-import { type Look, type ShownRun, swatch } from "./chart.ts";
+import { type Look, MANY, type ShownRun, swatch } from "./chart.ts";
 import { MetricCharts } from "./metric_charts.ts";
 
 /** Number of runs that are shown when none was chosen. */
@@ -23,7 +23,7 @@ const AT_FIRST = 6;
 /** With more runs than this the list of runs is closed at first. */
 const OPEN_UP_TO = 12;
 /** Points of all runs together in a chart, and the minimum and maximum of one run. */
-const POINTS = 9000, MIN_POINTS = 120, MAX_POINTS = 700;
+const POINTS = 12_000, MIN_POINTS = 160, MAX_POINTS = 1000;
 const POSITIONS = [["", "step"], ["time", "time"], ["samples", "completions"]] as const;
 const SCALES = [["", "linear"], ["log", "logarithmic"]] as const;
 const LINES = [["", "runs"], ["seeds", "mean and spread of seeds"]] as const;
@@ -43,12 +43,13 @@ export function curvesView(state: PageState): View {
   const charts = new MetricCharts(
     given(parameters, ["open", "closed", "order"]),
     zoom,
-    (groups, isOpen) => {
+    (groups) => {
       remember({ ...groups });
-      if (isOpen) reload();
+      arrange();
     },
+    () => void load(chosen(), "lacking"),
   );
-  const answers = new CurveAnswers(() => charts.open, arrange);
+  const answers = new CurveAnswers(() => charts.near);
   const content = document.createElement("div");
 
   function choose(runs: readonly ShownRun[], isChosen: boolean): void {
@@ -68,7 +69,6 @@ export function curvesView(state: PageState): View {
   function find(event: Event): void {
     wanted = valueOf(event).trim().toLowerCase();
     arrange();
-    reload();
   }
 
   const look = (): Look => ({
@@ -145,17 +145,19 @@ export function curvesView(state: PageState): View {
   const reload = debounced(() => void load(chosen()), 120);
   const question = (): CurveQuestion => ({
     points: pointsOfRun(chosenIds.size),
+    shared: chosenIds.size > MANY ? 1 : null,
     smoothing,
     range: look().x === "step" ? range : null,
   });
 
-  /** @param isAnew whether the question has changed, so that earlier answers no longer count */
-  async function load(runs: readonly ShownRun[], isAnew = true): Promise<void> {
+  async function load(runs: readonly ShownRun[], what: Asked = "all"): Promise<void> {
     if (hasLeft) return;
-    const failed = await answers.load(runs, question, isAnew);
+    const failed = await answers.load(runs, question, what);
     if (failed === null) return;
     failure = failed;
-    draw();
+    draw(what !== "lacking");
+    // Charts may have appeared while these answers were on their way.
+    if (what !== "lacking") void load(chosen(), "lacking");
   }
 
   /** Makes a chart for each metric of the shown runs. */
@@ -164,11 +166,11 @@ export function curvesView(state: PageState): View {
     charts.arrange(names, wanted);
   }
 
-  function draw(): void {
+  function draw(isAnew: boolean): void {
     arrange();
     const answerOf = (id: string) => answers.of(id), isBySeeds = fields.values.lines === "seeds";
     const shown = shownCurves(chosen(), infos, answerOf, look(), isBySeeds);
-    charts.draw(shown.runs, shown.curves, look());
+    charts.draw(shown.runs, shown.curves, look(), isAnew);
     drawPage();
   }
 
@@ -179,12 +181,9 @@ export function curvesView(state: PageState): View {
     content,
     changed(changes) {
       const runs = chosen().filter(({ id }) => changes.runs.includes(id));
-      if (runs.length > 0) void load(runs, false);
+      if (runs.length > 0) void load(runs, "new");
     },
-    redraw() {
-      drawPage();
-      charts.redraw();
-    },
+    redraw: () => draw(true),
     leave() {
       hasLeft = true;
       answers.end();
@@ -226,25 +225,27 @@ const REQUESTS = 6;
 interface CurveQuestion {
   /** The most points of a curve. */
   points: number;
+  /** 1: thinned curves have the same steps; null: they keep their own. */
+  shared: 1 | null;
   /** 0: none. */
   smoothing: number;
   /** First and last step; null: all steps. */
   range: readonly [first: number, last: number] | null;
 }
 
+/**
+ * What is asked for: curves for another question; those of runs whose files have grown; those that
+ * have not been asked for yet.
+ */
+type Asked = "all" | "new" | "lacking";
+
 class CurveAnswers {
   readonly #known = new Map<string, CurvesOfRun>();
   /** The number of the current question. Answers to earlier questions do not count. */
   #round = 0;
 
-  /**
-   * @param openMetrics the metrics whose charts are open
-   * @param foundMetrics called when a run's first answer says which metrics it has
-   */
-  constructor(
-    private readonly openMetrics: () => readonly string[],
-    private readonly foundMetrics: () => void,
-  ) {}
+  /** @param near the metrics whose charts can be seen */
+  constructor(private readonly near: () => readonly string[]) {}
 
   /** The newest answer of a run. */
   of(run: string): CurvesOfRun | undefined {
@@ -252,32 +253,30 @@ class CurveAnswers {
   }
 
   /**
-   * Asks for the curves of these runs in all open charts.
-   * @param isAnew whether what is asked has changed
+   * Asks for the curves of these runs in all charts that can be seen; others are forgotten where
+   * they are no longer right.
    * @returns what went wrong, "" for nothing; null when another question came in between
    */
   async load(
     runs: readonly ShownRun[],
     question: () => CurveQuestion,
-    isAnew: boolean,
+    what: Asked,
   ): Promise<string | null> {
-    if (isAnew) this.#round++;
+    if (what === "all") this.#round++;
     const round = this.#round, waiting = runs.map(({ id }) => id);
     let failure = "";
     const worker = async () => {
       for (let run = waiting.shift(); run !== undefined; run = waiting.shift()) {
+        const known = this.#known.get(run), isMore = what === "lacking" && known !== undefined;
+        const metrics = this.near().filter((name) => !isMore || lacks(known, name));
+        if (isMore && metrics.length === 0) continue;
         try {
           const { range, ...asked } = question(), [from, to] = range ?? [null, null];
-          const metrics = this.openMetrics().join(",");
-          const answer = await ask<CurvesOfRun>("curves", { run, metrics, from, to, ...asked });
+          const parameters = { run, metrics: metrics.join(","), from, to, ...asked };
+          const answer = await ask<CurvesOfRun>("curves", parameters);
           if (round !== this.#round) return;
-          const isFirst = !this.#known.has(run);
-          this.#known.set(run, answer);
-          // The first answer says which metrics there are, the next one has their curves.
-          if (!isFirst || answer.metrics.length === 0) continue;
-          this.foundMetrics();
-          const lacks = (name: string) => answer.metrics.includes(name) && !answer.curves[name];
-          if (this.openMetrics().some(lacks)) waiting.unshift(run);
+          const before = isMore ? this.#known.get(run)?.curves : {};
+          this.#known.set(run, { ...answer, curves: { ...before, ...answer.curves } });
         } catch (error) {
           failure = (error as Error).message;
         }
@@ -292,6 +291,9 @@ class CurveAnswers {
     this.#round++;
   }
 }
+
+const lacks = ({ metrics, curves }: CurvesOfRun, name: string) =>
+  metrics.includes(name) && curves[name] === undefined;
 
 // Curves by steps, time or completions, of runs or of all seeds of a configuration.
 

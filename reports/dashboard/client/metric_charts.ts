@@ -17,16 +17,30 @@ export class MetricCharts {
   #order: string[];
   /** The metrics that have charts now. */
   #shown = "";
+  /** Metrics whose charts are on the screen or near it: others are neither asked for nor drawn. */
+  readonly #near = new Set<string>();
+  /** Metrics that are drawn as they are now. */
+  readonly #drawn = new Set<string>();
+  #frame = 0;
+  readonly #observer = new IntersectionObserver((entries) => {
+    for (const { target, isIntersecting } of entries) {
+      const { metric } = (target as HTMLElement).dataset;
+      this.#near[isIntersecting ? "add" : "delete"](metric!);
+    }
+    if (entries.some(({ isIntersecting }) => isIntersecting)) this.appeared();
+  }, { rootMargin: "400px" });
 
   /**
    * @param groups what the user opened and closed before
    * @param zoom called with the steps that the user selects in a chart, or null for all
    * @param changed called when the user opens, closes or moves a group
+   * @param appeared called when charts have come near the screen
    */
   constructor(
     groups: Groups,
     private readonly zoom: (range: [number, number] | null) => void,
-    private readonly changed: (groups: Groups, isOpen: boolean) => void,
+    private readonly changed: (groups: Groups) => void,
+    private readonly appeared: () => void,
   ) {
     this.#opened = new Set(groups.open.split("|"));
     this.#closed = new Set(groups.closed.split("|"));
@@ -45,7 +59,7 @@ export class MetricCharts {
       [titles[at - 1], titles[at]] = [titles[at]!, titles[at - 1]!];
       this.#order = titles;
       this.#shown = "";
-      this.#tell(true);
+      this.#tell();
     };
     render(
       groups.map((group, at) =>
@@ -55,33 +69,44 @@ export class MetricCharts {
     );
   }
 
-  #tell(isOpen: boolean): void {
+  #tell(): void {
     const [open, closed, order] = [this.#opened, this.#closed, this.#order].map(listed);
-    this.changed({ open: open!, closed: closed!, order: order! }, isOpen);
+    this.changed({ open: open!, closed: closed!, order: order! });
   }
 
-  /** The metrics of open groups. */
-  get open(): string[] {
-    return [...this.element.querySelectorAll<HTMLDetailsElement>("details[open]")]
-      .flatMap((group) =>
-        (group.dataset["metrics"] ?? "").split(",").filter((name) => name !== "")
-      );
+  /** The metrics whose charts can be seen. */
+  get near(): string[] {
+    return [...this.#near];
   }
 
-  /** Draws the charts of open groups. @param curves those of a metric, one for each run */
+  /**
+   * Draws the charts that can be seen, one in each frame, so that the page scrolls meanwhile.
+   * @param curves those of a metric, one for each run
+   * @param isAnew whether what they show has changed since they were drawn
+   */
   draw(
     runs: readonly ShownRun[],
     curves: (metric: string) => readonly (Curve | undefined)[],
     look: Look,
+    isAnew: boolean,
   ): void {
-    for (const metric of this.open) this.#charts.get(metric)?.draw(runs, curves(metric), look);
-  }
-
-  redraw(): void {
-    for (const metric of this.open) this.#charts.get(metric)?.redraw();
+    if (isAnew) this.#drawn.clear();
+    cancelAnimationFrame(this.#frame);
+    const waiting = [...this.#near].filter((metric) => !this.#drawn.has(metric));
+    const next = () => {
+      const metric = waiting.shift();
+      if (metric === undefined) return;
+      const found = curves(metric);
+      if (found.some((curve) => curve !== undefined)) this.#drawn.add(metric);
+      this.#charts.get(metric)?.draw(runs, found, look);
+      this.#frame = requestAnimationFrame(next);
+    };
+    next();
   }
 
   destroy(): void {
+    this.#observer.disconnect();
+    cancelAnimationFrame(this.#frame);
     for (const chart of this.#charts.values()) chart.destroy();
   }
 
@@ -101,13 +126,12 @@ export class MetricCharts {
       const [to, from] = isNowOpen ? [opened, closed] : [closed, opened];
       to.add(title);
       from.delete(title);
-      this.#tell(isNowOpen);
+      this.#tell();
     };
     return html`
       <div class="group-box">
       <details
         class="group"
-        data-metrics=${metrics.join(",")}
         ?open=${isSearched || opened.has(title) || isOpen && !closed.has(title)}
         @toggle=${toggle}
       >
@@ -125,7 +149,11 @@ export class MetricCharts {
 
   #chart(metric: string): Chart {
     let chart = this.#charts.get(metric);
-    if (chart === undefined) this.#charts.set(metric, chart = new Chart(metric, this.zoom));
+    if (chart === undefined) {
+      this.#charts.set(metric, chart = new Chart(metric, this.zoom));
+      chart.element.dataset["metric"] = metric;
+      this.#observer.observe(chart.element);
+    }
     return chart;
   }
 }

@@ -8,7 +8,7 @@ import type { Said } from "../launch.ts";
 import type { CompletionPage } from "../reading/completions.ts";
 import type { Spark } from "../reading/metrics_file.ts";
 import { Chart, type ShownRun } from "./chart.ts";
-import { completionTable } from "./completions_view.ts";
+import { completionTable, TokenRows } from "./completions_view.ts";
 import {
   ask,
   debounced,
@@ -66,29 +66,33 @@ export async function runView({ overview, parameters }: PageState): Promise<View
     "Reward: weighted sum of all rewards, mean over the completions of a step. " +
       "The band is the 95 % interval of the accuracy.",
   );
+  const tokens = new TokenRows(() => run, () => draw());
+  let draw = () => {};
   const load = async () => {
     const metrics = "reward,sft/loss,eval_accuracy", [from, to] = range ?? [null, null];
-    const [details, sparks, curves, completions] = await Promise.all([
+    const [details, sparks, found, completions] = await Promise.all([
       ask<RunPage>("run", { run }),
       ask<Record<string, Spark>>("sparks", { run }),
       ask<CurvesOfRun>("curves", { run, metrics, points: 800, smoothing: 0.8, from, to }),
       ask<CompletionPage>("completions", { run, limit: COMPLETIONS }),
     ]);
-    const { reward, eval_accuracy: accuracy } = curves.curves, isShown = reward !== undefined;
-    render(
-      [
-        overview.allowsRuns ? control(details) : nothing,
-        contents(details, sparks[run]!, isShown ? chart.element : null, completions),
-      ],
-      content,
-    );
+    const { reward, eval_accuracy: accuracy } = found.curves, isShown = reward !== undefined;
+    draw = () =>
+      render(
+        [
+          overview.allowsRuns ? control(details) : nothing,
+          contents(details, sparks[run]!, isShown ? chart.element : null, completions, tokens),
+        ],
+        content,
+      );
+    draw();
     const shown: ShownRun[] = [
       { id: run, name: "reward", index: 0 },
       { id: run, name: "held-out accuracy", index: 1, right: "eval_accuracy" },
     ];
     // The chart has its width after it is on the page.
-    const draw = () => chart.draw(shown.slice(0, accuracy ? 2 : 1), [reward, accuracy]);
-    if (isShown) requestAnimationFrame(draw);
+    const curves = () => chart.draw(shown.slice(0, accuracy ? 2 : 1), [reward, accuracy]);
+    if (isShown) requestAnimationFrame(curves);
     return details;
   };
   const details = await load(), update = debounced(() => void load().catch(() => {}), 300);
@@ -106,6 +110,7 @@ function contents(
   spark: Spark,
   chart: HTMLElement | null,
   completions: CompletionPage,
+  tokens: TokenRows,
 ): Part {
   const { id, remarks } = run, phases = Object.entries(run.secondsByPhase);
   return html`
@@ -147,7 +152,7 @@ function contents(
     `}
     ${completions.rows.length === 0 ? nothing : html`
       <h2>Completions of step ${completions.rows[0]!.step}</h2>
-      ${completionTable(completions.rows, run.weights)}
+      ${completionTable(completions.rows, run.weights, tokens)}
     `}
     ${notes(run)}
     ${folded(

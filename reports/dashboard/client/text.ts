@@ -20,7 +20,8 @@ export function short(value: number | null | undefined): string {
   );
 }
 
-const signed = (text: string) => text.replace(/^-/, "−");
+/** A number's text with a minus sign that is as wide as a plus. */
+export const signed = (text: string): string => text.replace(/^-/, "−");
 
 export function percent(share: number): string {
   return `${percentDigits(share)} %`;

@@ -4,6 +4,7 @@
  * beginning. A long file is first looked at in few places, so that its curves can be drawn at
  * once, and then read as a whole in the background. Damaged lines are counted and left out.
  */
+import { setTimeout as delay } from "node:timers/promises";
 import { isRecord } from "../../../core/json_file.ts";
 import { readPart } from "../../../core/text_file.ts";
 import { eachMeasurement, type Point } from "../../charts/run_metrics.ts";
@@ -57,8 +58,11 @@ class Contents {
     this.clock.add(step, at - this.begin);
   }
 
-  /** Reads whole lines from the last position to `size`. */
-  async readTo(file: Deno.FsFile, size: number): Promise<void> {
+  /**
+   * Reads whole lines from the last position to `size`.
+   * @param turn waits between two pieces until other work has had its turn
+   */
+  async readTo(file: Deno.FsFile, size: number, turn: () => Promise<void>): Promise<void> {
     let length = PIECE_BYTES;
     while (this.at < size) {
       const bytes = await readPart(file, this.at, Math.min(length, size - this.at));
@@ -78,7 +82,7 @@ class Contents {
       }
       this.at += end;
       this.mark = bytes.slice(Math.max(0, end - MARK_BYTES), end);
-      await new Promise((resolve) => setTimeout(resolve, 0));
+      await turn();
     }
     this.complete = true;
   }
@@ -129,22 +133,26 @@ export class MetricsFile {
     try {
       const { size } = await file.stat();
       if (this.#found.at > 0 && !await this.#isSame(file, size)) this.#found = new Contents();
-      if (this.#found.at > 0 || size <= SMALL_BYTES) await this.#found.readTo(file, size);
-      else if (this.series.size === 0) await this.#look(file, size);
+      if (this.#found.at > 0 || size <= SMALL_BYTES) {
+        await this.#found.readTo(file, size, () => delay(0));
+      } else if (this.series.size === 0) this.#look(file, size);
     } finally {
       file.close();
     }
   }
 
-  /** Reads the lines that `update` has left out. Until then, curves show the few lines. */
-  async readRest(): Promise<void> {
+  /**
+   * Reads the lines that `update` has left out. Until then, curves show the few lines.
+   * @param turn called between two pieces
+   */
+  async readRest(turn: () => Promise<void> = () => delay(0)): Promise<void> {
     if (this.complete) return;
     const file = await openIfThere(this.path);
     if (file === null) return;
     this.#isReading = true;
     try {
       const all = new Contents();
-      await all.readTo(file, (await file.stat()).size);
+      await all.readTo(file, (await file.stat()).size, turn);
       this.#found = all;
     } catch {
       // The file was removed, or its server does not answer. The next request looks at it again.
@@ -162,12 +170,14 @@ export class MetricsFile {
     return found.length === mark.length && found.every((byte, i) => byte === mark[i]);
   }
 
-  /** Reads some lines of the whole file. */
-  async #look(file: Deno.FsFile, size: number): Promise<void> {
+  /** Reads some lines of the whole file, at once: to wait 200 times takes longer than to read. */
+  #look(file: Deno.FsFile, size: number): void {
     let last = -1;
+    const buffer = new Uint8Array(LOOK_BYTES);
     for (let i = 0; i < LOOKS; i++) {
       const at = Math.floor((size - LOOK_BYTES) * i / (LOOKS - 1));
-      const bytes = await readPart(file, at, LOOK_BYTES);
+      file.seekSync(at, Deno.SeekMode.Start);
+      const bytes = buffer.subarray(0, file.readSync(buffer) ?? 0);
       const start = at === 0 ? 0 : bytes.indexOf(0x0a) + 1, end = bytes.indexOf(0x0a, start);
       if (end < 0 || at + start <= last) continue;
       last = at + start;
@@ -289,68 +299,105 @@ export class Series {
   /**
    * @param points maximum number of points
    * @param smoothing weight of the past in the running mean, from 0 (none) to below 1
-   * @param from first step
-   * @param to last step
+   * @param range first and last step
+   * @param isShared whether points that are thinned stand at steps that all runs share, up to half
+   *   the distance of two points away: many runs are then drawn from one short table
    */
-  curve(points: number, smoothing: number, from = 0, to = Infinity): Curve {
-    const steps = this.#steps.subarray(0, this.#length), values = this.#values;
-    const chosen = this.#thinned(points, from, to);
+  curve(
+    points: number,
+    smoothing: number,
+    range: readonly [first: number, last: number] = [0, Infinity],
+    isShared = false,
+  ): Curve {
+    const values = this.#values;
+    const { chosen, places } = this.#thinned(points, range, isShared);
     const curve: Curve = {
-      steps: chosen.map((i) => steps[i]!),
+      steps: places,
       values: chosen.map((i) => rounded(values[i]!)),
     };
     if (this.#intervals.size > 0) {
       curve.low = chosen.map((i) => this.#intervals.get(i)?.[0] ?? null);
       curve.high = chosen.map((i) => this.#intervals.get(i)?.[1] ?? null);
     }
-    if (smoothing > 0) {
-      const smooth = smoothed(values.subarray(0, this.#length), smoothing);
-      curve.smooth = chosen.map((i) => rounded(smooth[i]!));
-    }
+    if (smoothing > 0) curve.smooth = smoothed(values, smoothing, chosen).map(rounded);
     return curve;
   }
 
-  /** Positions of the lowest and the highest value of each part, and of the first and the last. */
-  #thinned(points: number, from: number, to: number): number[] {
-    const inside: number[] = [];
-    for (let i = 0; i < this.#length; i++) {
-      if (this.#steps[i]! >= from && this.#steps[i]! <= to) inside.push(i);
+  /**
+   * Positions of the first and the last value, and of the lowest and the highest one of each part
+   * of the steps, with the steps at which they are drawn. Parts are 2ⁿ steps wide and begin at a
+   * multiple of that, in every run and at every time: a curve that grows stays as it was.
+   * @param isShared see {@link curve}: both values of a part stand at its begin and its middle
+   */
+  #thinned(
+    points: number,
+    [from, to]: readonly [number, number],
+    isShared: boolean,
+  ): { chosen: number[]; places: number[] } {
+    const steps = this.#steps.subarray(0, this.#length), values = this.#values;
+    const begin = firstAt(steps, from), end = firstAt(steps, to + 1);
+    const chosen: number[] = [], places: number[] = [];
+    const add = (i: number, place = steps[i]!) => {
+      if (i === chosen.at(-1)) return;
+      if (place <= places.at(-1)!) [chosen, places].forEach((list) => list.pop());
+      chosen.push(i);
+      places.push(place);
+    };
+    if (end - begin <= points) {
+      for (let i = begin; i < end; i++) add(i);
+      return { chosen, places };
     }
-    if (inside.length <= points) return inside;
-    const size = inside.length / Math.max(1, Math.floor((points - 2) / 2));
-    const kept = new Set([inside[0]!, inside.at(-1)!]);
-    for (let start = 0; start < inside.length; start += size) {
-      let low = inside[Math.floor(start)]!, high = low;
-      const end = Math.min(inside.length, Math.floor(start + size));
-      for (let n = Math.floor(start); n < end; n++) {
-        const i = inside[n]!;
-        if (this.#values[i]! < this.#values[low]!) low = i;
-        if (this.#values[i]! > this.#values[high]!) high = i;
+    const span = steps[end - 1]! - steps[begin]! + 1;
+    const width = 2 ** Math.ceil(Math.log2(2 * span / (points - 4)));
+    add(begin);
+    for (let start = begin, i = begin; start < end; start = i) {
+      const part = Math.floor(steps[start]! / width) * width;
+      let low = start, high = start;
+      for (; i < end && steps[i]! < part + width; i++) {
+        if (values[i]! < values[low]!) low = i;
+        if (values[i]! > values[high]!) high = i;
       }
-      kept.add(low).add(high);
+      add(Math.min(low, high), isShared ? part : undefined);
+      add(Math.max(low, high), isShared ? part + width / 2 : undefined);
     }
-    return [...kept].sort((a, b) => a - b);
+    add(end - 1);
+    return { chosen, places };
   }
 }
 
+/** The first position of a step that is at least `wanted`. @param steps ascending */
+function firstAt(steps: Uint32Array, wanted: number): number {
+  let low = 0, high = steps.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (steps[middle]! < wanted) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
 /**
- * The exponential running mean; its beginning is corrected, so that it does not start from 0 (the
- * rule of TensorBoard).
+ * The exponential running mean at some positions; its beginning is corrected, so that it does not
+ * start from 0 (the rule of TensorBoard).
  */
-function smoothed(values: Float32Array, weight: number): Float64Array {
-  const means = new Float64Array(values.length);
+function smoothed(values: Float32Array, weight: number, chosen: readonly number[]): number[] {
+  const means: number[] = [], last = chosen.at(-1) ?? -1;
   let sum = 0, weights = 0;
-  for (let i = 0; i < values.length; i++) {
+  for (let i = 0; i <= last; i++) {
     sum = weight * sum + (1 - weight) * values[i]!;
     weights = weight * weights + (1 - weight);
-    means[i] = sum / weights;
+    if (i === chosen[means.length]) means.push(sum / weights);
   }
   return means;
 }
 
 /** Six digits, which is more than a chart shows. */
 function rounded(value: number): number {
-  return Number(value.toPrecision(6));
+  const size = Math.abs(value);
+  // Powers of ten are exact up to 22; `toPrecision` is much slower.
+  if (!(size > 1e-15 && size < 1e20)) return Number(value.toPrecision(6));
+  const digits = 5 - Math.floor(Math.log10(size)), scale = 10 ** Math.abs(digits);
+  return digits < 0 ? Math.round(value / scale) * scale : Math.round(value * scale) / scale;
 }
 
 function grown<T extends Uint32Array | Float32Array>(from: T, to: T): T {

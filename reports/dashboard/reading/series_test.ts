@@ -17,6 +17,16 @@ Deno.test("a thinned curve keeps its ends and every peak", () => {
   assert.deepEqual(steps, steps.toSorted((a, b) => a - b));
 });
 
+Deno.test("thinned curves of runs of different lengths share their steps, and keep peaks", () => {
+  const values = Array.from({ length: 9000 }, (_, i) => i === 4321 ? 9 : i % 2);
+  const of = (length: number) => seriesOf(values.slice(0, length)).curve(200, 0, [0, 1e9], true);
+  const whole = of(9000), part = of(8200), known = new Set(whole.steps);
+  assert.ok(part.steps.slice(0, -1).every((step) => known.has(step)));
+  assert.deepEqual([part.steps.at(-1), part.values.at(-1)], [8200, 1]);
+  assert.ok(Math.abs(whole.steps[whole.values.indexOf(9)]! - 4322) <= 64);
+  assert.deepEqual(whole.steps, [...known].toSorted((a, b) => a - b));
+});
+
 Deno.test("smoothing is the running mean of all steps, also of those that are not shown", () => {
   const values = [0, 1, 0, 1, 1, 1];
   const { smooth } = seriesOf(values).curve(100, 0.5);
@@ -39,7 +49,7 @@ Deno.test("a range of steps is cut out, and intervals go along", () => {
   series.add(0, 0.25, [0.2, 0.3]);
   series.add(10, 0.5);
   series.add(20, 0.75, [0.7, 0.8]);
-  assert.deepEqual(series.curve(10, 0, 5, 20), {
+  assert.deepEqual(series.curve(10, 0, [5, 20]), {
     steps: [10, 20],
     values: [0.5, 0.75],
     low: [null, 0.7],
