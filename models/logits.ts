@@ -28,7 +28,7 @@ export function largest(z: ArrayLike<number>, k: number): number[] {
   return best;
 }
 
-/** The entropy of the distribution of some logits at temperature 1, in nats. @param lse their sum */
+/** The entropy in nats of what logits give at temperature 1. @param lse their log Σ exp */
 export function entropyOf(z: ArrayLike<number>, lse: number): number {
   let mean = 0;
   for (let v = 0; v < z.length; v++) {

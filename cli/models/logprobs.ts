@@ -27,7 +27,7 @@ function encodeRest(tokenizer: Tokenizer, text: string): number[] {
   return goesOn(line, encode(`\n${text}`))?.slice(line.length) ?? encode(text);
 }
 
-/** The ids of a prompt that ids follow. One that a chat template wrote has its first token already. */
+/** The ids of a prompt. One that a chat template wrote has its first token already. */
 function encodePrompt(tokenizer: Tokenizer | null, prompt: string | undefined): number[] {
   if (tokenizer === null || prompt === undefined) return [];
   const ids = tokenizer.encode(prompt),
