@@ -22,12 +22,13 @@ export function encodeModelFolder(model: ModelToWrite): Promise<Files> {
   return filesOf(modelFolderFiles(model, asF32(model.tensors)));
 }
 
-/** The two files of an adapter, with weights in F32. */
+/** The files of an adapter, with weights in F32. */
 export function encodePeftAdapter(
   config: PeftConfig,
   tensors: Iterable<TensorInMemory>,
+  taken: Iterable<TensorInMemory> = [],
 ): Promise<Files> {
-  return filesOf(peftAdapterFiles(config, asF32(tensors)));
+  return filesOf(peftAdapterFiles(config, asF32(tensors), asF32(taken)));
 }
 
 function asF32(tensors: Iterable<TensorInMemory>): StreamedTensor[] {

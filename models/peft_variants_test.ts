@@ -1,15 +1,20 @@
 /**
  * Compares variants of LoRA with PEFT 0.21.2 (tests/golden/peft/variants): logits, loss and every
  * gradient of an adapter after its initialisation and after its weights changed, on the float64
- * reference, the CPU device and a GPU; the same adapter merged, and written and read again.
+ * reference, the CPU device and a GPU; the same adapter merged, as a GGUF file, and written and
+ * read again.
  */
 import assert from "node:assert/strict";
 import { assertWithin, largest } from "../kernels/testing.ts";
 import { goldenPath } from "../tests/golden.ts";
 import { CausalLM } from "./causal_lm.ts";
+import { withFolder } from "../core/testing.ts";
+import { encodePeftAdapter } from "./folder_testing.ts";
 import { onEachDevice } from "./each_device_testing.ts";
+import { ggufMetadata, ggufTensors } from "./export/gguf_export.ts";
 import { mergedConfig, mergedWeights } from "./export/merged_weights.ts";
 import { readSafetensors, type SafetensorsFile } from "./formats/safetensors/safetensors.ts";
+import { writeGguf } from "./formats/gguf/gguf_writer.ts";
 import { loadIdModel } from "./load_model.ts";
 import { readModelFolder } from "./model_folder.ts";
 import {
@@ -18,8 +23,9 @@ import {
   readPeftConfig,
   writePeftConfig,
 } from "./network/adapters/peft_adapter.ts";
+import { isTaken } from "./network/adapters/lora.ts";
 import { gradients, withReference } from "./testing.ts";
-import type { Group } from "./network/types.ts";
+import type { Group, Parameter } from "./network/types.ts";
 
 const CASES = [
   "dora",
@@ -137,6 +143,15 @@ for (const name of CASES) {
       });
       assertWithin(await logitsOf(merged), wanted, 10 * bound, "logits when merged");
       merged.dispose();
+      if (!exact) return;
+      await withFolder(async (temporary) => {
+        const path = `${temporary}/merged.gguf`, whole = mergedConfig(base);
+        const tensors = ggufTensors(whole, mergedWeights(base), "f32");
+        await writeGguf(path, ggufMetadata(whole, "f32", "m", path), tensors);
+        const { model } = await loadIdModel(path, device);
+        assertWithin(await logitsOf(model), wanted, 10 * bound, "logits of a GGUF file");
+        model.dispose();
+      });
     }));
 
   Deno.test(`${name}: its configuration is the same when it was written and read`, async () => {
@@ -148,6 +163,52 @@ for (const name of CASES) {
     });
     assert.deepEqual(sorted(again), sorted(adapter!.config));
   });
+}
+
+for (const name of ["pissa", "olora"]) {
+  Deno.test(`${name}: what it took out of the weights is read, if there is a file of it`, () =>
+    withFolder((folder) =>
+      withReference(async (device) => {
+        const source = goldenPath(`peft/variants/${name}`);
+        const { config, files, adapter } = await readModelFolder(source);
+        const golden = await readSafetensors(`${source}/expected.safetensors`);
+        const wanted = await golden.float64("logits");
+        const baseModel = await Deno.realPath(`${source}/${adapter!.config.baseModel}`);
+        const peft = { ...adapter!.config, baseModel }, lora = loraOptions(peft);
+        const model = await CausalLM.create(device, config, files, { trainable: "none", lora });
+        const valuesOf = ({ name, shape }: Parameter) =>
+          model.readParameter(name).then((data) => ({ name, shape, data }));
+        const written = [...adapter!.weights.tensors.values()].map(async ({ name, shape }) => {
+          return { name, shape, data: await adapter!.weights.float32(name) };
+        });
+        const tensors = await Promise.all(written);
+        const taken = await Promise.all(
+          model.parameters.filter(({ name }) => isTaken(name)).map(valuesOf),
+        );
+        model.dispose();
+        const write = async (initial: typeof taken) => {
+          for (const [file, bytes] of await encodePeftAdapter(peft, tensors, initial)) {
+            await Deno.writeFile(`${folder}/${file}`, bytes);
+          }
+        };
+        /** The largest difference from PEFT's logits, loaded and merged. */
+        const differences = async () => {
+          const found = await readModelFolder(folder), weights = mergedWeights(found);
+          const { model: loaded } = await loadIdModel(folder, device);
+          const merged = await CausalLM.create(device, config, weights, { trainable: "none" });
+          const logits = [await logitsOf(loaded), await logitsOf(merged)];
+          loaded.dispose();
+          merged.dispose();
+          return logits.map((one) => largest(one.map((x, i) => x - wanted[i]!)));
+        };
+        await write(taken);
+        for (const difference of await differences()) assert.ok(difference < 4e-4);
+        await write(taken.map((one) => ({ ...one, data: one.data.map(() => 0) })));
+        for (const difference of await differences()) assert.ok(difference > 1e-2);
+        await write(taken.slice(1));
+        await assert.rejects(readModelFolder(folder), /initial_A" has shape \[\], expected \[/);
+      })
+    ));
 }
 
 for (const name of ["dora", "pissa", "tokens-tied"]) {

@@ -11,7 +11,7 @@ import { type FileTensor, fileTensors, modelTensors } from "../models/architectu
 import { CausalLM } from "../models/causal_lm.ts";
 import type { LoadListener } from "../models/network/weights/load_weights.ts";
 import { createRubric } from "../rewards/rubric.ts";
-import { openRun, type OpenRunOptions } from "./open_run.ts";
+import { type OpenedRun, openRun, type OpenRunOptions } from "./open_run.ts";
 import { type PlannedRunOptions, planRun } from "./memory/planned_run.ts";
 import { type MemoryPlan, promptMisfit } from "./memory/run_memory.ts";
 import { peftConfig } from "./model/adapter_options.ts";
@@ -21,8 +21,15 @@ import type { TrainerOptions } from "./run/trainer_options.ts";
 import { modelFolderFiles } from "../models/formats/model_folder_files.ts";
 import { ofTensor, refuseInfinite } from "../kernels/weights/finite.ts";
 import { type StreamedTensor, tensorInParts } from "../models/formats/tensor_stream.ts";
-import { peftAdapterFiles, type PeftConfig } from "../models/network/adapters/peft_adapter.ts";
-import type { ModelWriter } from "./checkpoint/checkpoint_files.ts";
+import { isTaken, type LoraOptions, weightInit } from "../models/network/adapters/lora.ts";
+import {
+  isAdapterFolder,
+  peftAdapterFiles,
+  type PeftConfig,
+  readPeftAdapter,
+} from "../models/network/adapters/peft_adapter.ts";
+import type { Parameter } from "../models/network/types.ts";
+import { type ModelWriter, newestCheckpoint } from "./checkpoint/checkpoint_files.ts";
 import type { ModelSource } from "./model/model_source.ts";
 
 /** The parts of a run, and its memory plan. */
@@ -55,6 +62,8 @@ export interface AssembleOptions extends PlannedRunOptions, OpenRunOptions {
   opensRewards?: boolean;
   /** Ends the wait for a server. */
   shouldStop?: () => boolean;
+  /** Whether the run in output_dir goes on; default false. */
+  resumes?: boolean;
 }
 
 /**
@@ -85,7 +94,7 @@ export async function assemble(
   device.computeDtype = config.training.compute_dtype;
   if (memory.weightRoom !== null) device.weightRoom = memory.weightRoom;
   const model = await CausalLM.create(device, opened.config, opened.weights(), {
-    ...trainable,
+    ...(options.resumes ? await withTaken(trainable, config.training.output_dir) : trainable),
     recompute: sizes.recompute,
     weights,
     ...(options.onLoad === undefined ? {} : { onLoad: options.onLoad }),
@@ -120,13 +129,29 @@ export async function assemble(
   };
 }
 
+/** An adapter with what its run took out of the weights before, which is not computed again. */
+async function withTaken(
+  trainable: OpenedRun["trainable"],
+  outputDir: string,
+): Promise<OpenedRun["trainable"]> {
+  if (trainable.trainable === "full" || weightInit(trainable.lora.init) === null) return trainable;
+  const path = await newestCheckpoint(outputDir, () => {});
+  if (path === null || !await isAdapterFolder(path)) return trainable;
+  const { taken, ...saved } = (await readPeftAdapter(path)).config;
+  const ranks = ({ r, rankPattern }: LoraOptions) => JSON.stringify([r, rankPattern]);
+  if (taken === undefined || ranks(saved) !== ranks(trainable.lora)) return trainable;
+  return { ...trainable, lora: { ...trainable.lora, taken } };
+}
+
 function adapterWriter(model: CausalLM, config: PeftConfig): ModelWriter {
+  const whole = (tensor: Parameter) => streamed(model, tensor.name, { ...tensor, from: 0 });
   return {
     weightsFile: "adapter_model.safetensors",
     files: () =>
       peftAdapterFiles(
         config,
-        model.trainable.map((tensor) => streamed(model, tensor.name, { ...tensor, from: 0 })),
+        model.trainable.map(whole),
+        model.parameters.filter(({ name }) => isTaken(name)).map(whole),
       ),
   };
 }

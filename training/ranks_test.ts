@@ -6,6 +6,7 @@ import assert from "node:assert/strict";
 import { test } from "../core/testing.ts";
 import { createDevice } from "../kernels/mod.ts";
 import { RgxError } from "../core/errors.ts";
+import type { RunConfig } from "../configs/schema/run_config.ts";
 import { localTransports } from "../cluster/ranks/local_testing.ts";
 import { RankFailed, Ranks } from "../cluster/ranks/ranks.ts";
 import type { TrainSummary } from "./run/events.ts";
@@ -48,9 +49,9 @@ async function completes(size: number, dir: string, changes: ConfigChanges): Pro
 }
 
 /** What two runs must have in common, byte for byte. */
-async function resultOf(dir: string) {
+async function resultOf(dir: string, weights = "model.safetensors") {
   return {
-    model: await Deno.readFile(`${dir}/model.safetensors`),
+    model: await Deno.readFile(`${dir}/${weights}`),
     optimizer: await Deno.readFile(`${dir}/latest/optimizer.safetensors`),
     metrics: await metricsWithoutClock(dir),
     evaluation: await Deno.readTextFile(`${dir}/eval_after.jsonl`),
@@ -113,6 +114,28 @@ for (const [name, changes] of Object.entries(VARIANTS)) {
     }
   });
 }
+
+test.inFolder("2 ranks give the bits of one to adapters of each kind", async (dir) => {
+  await completes(1, `${dir}/base`, { training: { max_steps: 1 } });
+  const kinds: Record<string, Partial<NonNullable<RunConfig["lora"]>>> = {
+    dora: { use_dora: true, bias: "all" },
+    pissa: { init_lora_weights: "pissa", trainable_token_indices: [5, 17] },
+    olora: { init_lora_weights: "olora", target_modules: ["q_proj", "down_proj"] },
+    bias: { lora_bias: true },
+    embedding: { target_modules: ["embed_tokens", "q_proj"] },
+  };
+  for (const [kind, lora] of Object.entries(kinds)) {
+    const changes = {
+      ...SHARDED,
+      model: { init: null, model_name_or_path: `${dir}/base` },
+      lora: { r: 2, lora_alpha: 4, ...lora },
+    };
+    const weights = "adapter_model.safetensors";
+    for (const size of [1, 2]) await completes(size, `${dir}/${kind}${size}`, changes);
+    const one = await resultOf(`${dir}/${kind}1`, weights);
+    assert.deepEqual(await resultOf(`${dir}/${kind}2`, weights), one, kind);
+  }
+});
 
 test.inFolder("reduction: fast trains on ranks, and is close to one rank", async (dir) => {
   const run = async (name: string, size: number, keys: ConfigChanges["training"]) => {

@@ -114,6 +114,12 @@ const KINDS: Record<string, (model: string) => ConfigChanges> = {
     model: { init: null, model_name_or_path: model },
     training: { beta: 0.05 },
   }),
+  "PiSSA, whose parts of the weights are read": (model) => ({
+    sft: null,
+    lora: { ...ADAPTER, init_lora_weights: "pissa" },
+    model: { init: null, model_name_or_path: model },
+    training: { beta: 0.05 },
+  }),
   "old log-probabilities of sampling": () => ({
     training: { max_steps: 5, num_iterations: 2, use_rollout_log_probs: true },
   }),

@@ -175,7 +175,9 @@ export async function trainOn(
   config: RunConfig,
   options: Partial<TrainerOptions> = {},
 ): Promise<FinishedRun> {
-  const { model, ...parts } = await assemble(config, device);
+  const { model, ...parts } = await assemble(config, device, {
+    resumes: (options.resume ?? false) !== false,
+  });
   const events: TrainEvent[] = [];
   try {
     const trainer = new GrpoTrainer({

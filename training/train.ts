@@ -105,6 +105,7 @@ async function trainWith(options: TrainOptions): Promise<TrainSummary> {
       allowPython: options.allowPython ?? false,
       ...(env !== undefined && { entries: env.dataset }),
       shouldStop: () => signal?.aborted ?? false,
+      resumes: (resume ?? false) !== false,
     });
     const warn = (message: string) => handle(on, { type: "warning", message });
     const tracking = new RunTracking(config, Deno.env.toObject(), warn);

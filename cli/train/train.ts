@@ -138,6 +138,7 @@ async function runTraining(
       onLoad: observers.loading.on,
       onDraw: observers.drawing.on,
       shouldStop: () => control.stopRequested() !== "no",
+      resumes: resume.resume !== false,
       ...(memory === null ? {} : { availableBytes: memory }),
       // A model that is made from a seed has no sizes that need an explanation.
       ...(options.dryRun && config.model.init === null

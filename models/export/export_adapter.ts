@@ -8,6 +8,7 @@ import { exists } from "../../core/paths.ts";
 import {
   ADAPTER_CONFIG,
   ADAPTER_WEIGHTS,
+  INITIAL_ADAPTER,
   isAdapterFolder,
   readPeftAdapter,
   writePeftConfig,
@@ -51,7 +52,7 @@ export async function writeAdapterFolder(
     return { name, dtype: type, shape, bytes };
   });
   await writeSafetensors(`${target}/${ADAPTER_WEIGHTS}`, tensors);
-  for (const name of [...TOKENIZER_FILES, "README.md"]) {
+  for (const name of [...TOKENIZER_FILES, INITIAL_ADAPTER, "README.md"]) {
     await copyIfThere(`${folder}/${name}`, `${target}/${name}`);
   }
   const notes: string[] = [];

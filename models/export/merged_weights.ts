@@ -125,8 +125,11 @@ export function mergedWeights(
       return addExperts(base, a, b, lora, config.experts!.count, dims);
     }
     if (lora.from !== null) {
-      const taken = weightFactors(lora.from, base, { ...ofLayer, r: lora.r, scale });
-      addProduct(base, taken.a, taken.b, { ...ofLayer, scale: -scale });
+      const { taken } = adapter.config;
+      const first = taken === undefined
+        ? weightFactors(lora.from, base, { ...ofLayer, r: lora.r, scale })
+        : { a: await taken(names.initialA), b: await taken(names.initialB) };
+      addProduct(base, first.a, first.b, { ...ofLayer, scale: -scale });
     }
     addProduct(base, a, b, { ...ofLayer, scale });
     if (lora.magnitude) {

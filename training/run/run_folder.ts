@@ -64,6 +64,7 @@ const MODEL_FILES: ReadonlySet<string> = new Set([
   "model.safetensors",
   "adapter_config.json",
   "adapter_model.safetensors",
+  "initial_adapter.safetensors",
   "tokenizer.json",
   "tokenizer_config.json",
   "special_tokens_map.json",

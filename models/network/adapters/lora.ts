@@ -49,6 +49,11 @@ export interface LoraOptions {
   init?: "true" | "gaussian" | "false" | WeightInit;
   /** Seed of the initial values; default 0. */
   seed?: number;
+  /**
+   * A and B that `init` took out of the weight, by the names of {@link loraNames}; without it they
+   * are computed.
+   */
+  taken?: (name: string) => Promise<Float32Array>;
 }
 
 const EMBEDDINGS = ["embed_tokens", "wte"];
@@ -82,6 +87,9 @@ export function loraNames(modulePath: string) {
     initialB: `${base}.initial_B`,
   };
 }
+
+/** Whether a tensor has what PiSSA or OLoRA took out of a weight. */
+export const isTaken = (name: string): boolean => /\.initial_[AB]$/.test(name);
 
 /** The initialisation, if it takes a part out of the weight. */
 export function weightInit(init: LoraOptions["init"]): WeightInit | null {

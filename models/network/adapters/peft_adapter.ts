@@ -21,6 +21,11 @@ const PEFT_VERSION = "0.21.2";
 
 export const ADAPTER_CONFIG = "adapter_config.json";
 export const ADAPTER_WEIGHTS = "adapter_model.safetensors";
+/**
+ * What PiSSA or OLoRA took out of the weights (lora.ts), which takes long to compute. PEFT computes
+ * it at each load and leaves this file aside.
+ */
+export const INITIAL_ADAPTER = "initial_adapter.safetensors";
 
 type Described = "alpha" | "dropout" | "useRslora" | "rankPattern" | "alphaPattern";
 
@@ -60,7 +65,31 @@ export async function readPeftAdapter(folder: string): Promise<PeftAdapter> {
   const config = readPeftConfig(json, path);
   const weights = await openAdapterWeights(folder);
   checkAdapterTensors(weights, config);
-  return { config, weights };
+  const taken = config.init === undefined ? undefined : await readTaken(folder, weights);
+  return { config: { ...config, ...(taken && { taken }) }, weights };
+}
+
+/**
+ * What an adapter took out of the weights, if its folder has the file.
+ * @throws RgxError when the file belongs to another adapter
+ */
+export async function readTaken(
+  folder: string,
+  weights: SafetensorsFile,
+): Promise<LoraOptions["taken"]> {
+  const path = `${folder}/${INITIAL_ADAPTER}`;
+  if (!await exists(path)) return undefined;
+  const file = await readSafetensors(path);
+  for (const [name, { shape }] of weights.tensors) {
+    const initial = name.replace(/lora_([AB])\.weight$/, "initial_$1");
+    const found = file.tensors.get(initial)?.shape;
+    if (initial === name || String(found) === String(shape)) continue;
+    throw new RgxError(
+      `${path}: "${initial}" has shape [${found ?? ""}], expected [${shape}] as in the adapter`,
+      { advice: "Delete the file: then the values are computed again." },
+    );
+  }
+  return (name) => file.float32(name);
 }
 
 async function openAdapterWeights(folder: string): Promise<SafetensorsFile> {
@@ -281,15 +310,22 @@ export function writePeftConfig(config: PeftConfig): string {
   return JSON.stringify(Object.fromEntries(sorted), null, 2) + "\n";
 }
 
-/** An adapter's files. @param tensors by PEFT's names. @throws UsageError for impossible options */
+/**
+ * An adapter's files.
+ * @param tensors by PEFT's names
+ * @param taken out of the weights, by the names of {@link loraNames}
+ * @throws UsageError for impossible options
+ */
 export function peftAdapterFiles(
   config: PeftConfig,
   tensors: Iterable<StreamedTensor>,
+  taken: readonly StreamedTensor[] = [],
 ): Map<string, FileContent> {
   const text = writePeftConfig(config);
   readPeftConfig(parseJsonObject(text, ADAPTER_CONFIG), ADAPTER_CONFIG);
   return new Map<string, FileContent>([
     [ADAPTER_CONFIG, new TextEncoder().encode(text)],
     [ADAPTER_WEIGHTS, safetensorsContent(tensors)],
+    ...(taken.length === 0 ? [] : [[INITIAL_ADAPTER, safetensorsContent(taken)] as const]),
   ]);
 }

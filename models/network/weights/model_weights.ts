@@ -174,8 +174,9 @@ export async function initializeAdapter(
   parameters: Parameters,
   config: ModelConfig,
   { lora, saved, embedding = null }: AdapterTensors,
-  options: Pick<LoraOptions, "seed" | "init">,
+  options: Pick<LoraOptions, "seed" | "init" | "taken">,
 ): Promise<void> {
+  const { taken } = options;
   if (embedding !== null) {
     const { hiddenSize: d } = config, base = embeddingName(config);
     const row = (id: number) => parameters.read(base, id * d, d);
@@ -186,10 +187,13 @@ export async function initializeAdapter(
   for (const { path, peftPath, module, r, scale, bias, magnitude, from } of lora) {
     const names = loraNames(peftPath), dims = linearDims(config, module);
     const { inOut } = architectureOf(config), pairs = matrixCount(config, module);
-    const weight = magnitude || from !== null ? await parameters.read(`${path}.weight`) : null;
+    const isRead = magnitude || from !== null && taken === undefined;
+    const weight = isRead ? await parameters.read(`${path}.weight`) : null;
     const initial = initialLora(options, names, r * pairs, dims);
     const { a, b } = from === null
       ? initial
+      : taken !== undefined
+      ? { a: await taken(names.initialA), b: await taken(names.initialB) }
       : weightFactors(from, weight!, { dims, inOut, r, scale });
     parameters.write(names.a, a);
     parameters.write(names.b, b);
