@@ -87,9 +87,13 @@ export function featuresOfArm(hwcap: bigint): CpuFeatures[] {
   return [{ target: "neon", dots, vnni: false, bf16: "tiles", prefetches: false }];
 }
 
+/** What every ARM64 processor of Apple has. */
+const APPLE = 1n << BigInt(HWCAP_ASIMD) | 1n << BigInt(HWCAP_ASIMDDP);
+
 /** Asks the processor, or on ARM64 the system. @param library path of the native library */
 export function cpuFeatures(arch: string, library: string): CpuFeatures[] {
   if (arch === "aarch64") {
+    if (Deno.build.os === "darwin") return featuresOfArm(APPLE);
     const libc = Deno.dlopen("libc.so.6", {
       getauxval: { parameters: ["u64"], result: "u64" },
     });

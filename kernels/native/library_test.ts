@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { withFolder } from "../../core/testing.ts";
 import { type CpuFeatures, featuresOfArm, featuresOfX86 } from "./cpu.ts";
 import { type Libc, openOn, type System } from "./library.ts";
 
@@ -30,6 +31,7 @@ function system(parts: Partial<System>, libc: Partial<Libc> = {}): System {
     os: "linux",
     arch: "x86_64",
     mayOpen: () => true,
+    cache: () => null,
     libc: () => ({ symbols: { ...LIBC, ...libc }, close: () => {} }),
     features: () => [AVX2],
     ...parts,
@@ -56,16 +58,38 @@ Deno.test("where everything works, each library of the processor is a file in me
   assert.notEqual(lengths[0], lengths[1]);
 });
 
-Deno.test("a system that forbids files in memory has no native kernels, and the reason", () => {
-  assert.equal(
-    whyNot({}, { memfd_create: () => -1 }),
-    "the system does not let them create a file in memory",
-  );
-  let closed = -1;
-  const full: Partial<Libc> = { write: () => 0, close: (descriptor) => closed = descriptor };
-  assert.equal(whyNot({}, full), "the system does not let them write a file in memory");
-  assert.equal(closed, 1234);
-});
+Deno.test("without files in memory, the library is a checked file in the cache", () =>
+  withFolder((cache) => {
+    let closed = -1;
+    const full: Partial<Libc> = { write: () => 0, close: (descriptor) => closed = descriptor };
+    for (const libc of [{ memfd_create: () => -1 }, full]) {
+      assert.match(whyNot({}, libc), /there is no home folder for a copy of them/);
+      const { codes: [code] } = openOn(system({ cache: () => cache }, libc));
+      assert.ok(code!.path.startsWith(`${cache}/kernels/`));
+      // Another content is replaced before it is opened.
+      const bytes = Deno.readFileSync(code!.path);
+      Deno.writeFileSync(code!.path, bytes.map((byte, i) => i === 5000 ? byte ^ 1 : byte));
+      assert.equal(openOn(system({ cache: () => cache }, libc)).codes[0]!.path, code!.path);
+      assert.deepEqual(Deno.readFileSync(code!.path), bytes);
+    }
+    assert.equal(closed, 1234);
+  }));
+
+Deno.test("macOS and Windows have libraries of their own, under names of their own", () =>
+  withFolder((cache) => {
+    const neon = () => featuresOfArm(1n << 1n);
+    for (
+      const [parts, end, magic] of [
+        [{ os: "darwin", arch: "aarch64", features: neon }, ".dylib", [0xcf, 0xfa, 0xed, 0xfe]],
+        [{ os: "windows", features: () => [AVX512, AVX2] }, ".dll", [0x4d, 0x5a]],
+      ] as const
+    ) {
+      const { codes } = openOn(system({ ...parts, cache: () => cache }));
+      assert.equal(codes.length, 1);
+      assert.ok(codes[0]!.path.endsWith(end));
+      assert.deepEqual([...Deno.readFileSync(codes[0]!.path).subarray(0, magic.length)], magic);
+    }
+  }));
 
 Deno.test("an old system that does not know MFD_EXEC is asked without it", () => {
   const asked: number[] = [];
@@ -101,7 +125,7 @@ Deno.test("a system that does not map files in memory as code says so", () => {
 });
 
 Deno.test("other systems, missing permissions and older processors are named", () => {
-  assert.equal(whyNot({ os: "darwin", arch: "aarch64" }), "there are none for darwin on aarch64");
+  assert.equal(whyNot({ os: "darwin" }), "there are none for darwin on x86_64");
   assert.equal(whyNot({ mayOpen: () => false }), "they need the permission --allow-ffi");
   const features = () => [];
   assert.equal(whyNot({ features }), "this processor has no AVX2");

@@ -52,6 +52,21 @@ async function inEmptyFolder(body: (folder: string) => Promise<void>): Promise<v
 }
 
 Deno.test({
+  name: "the executable runs with glibc 2.27 and later (docs/reliability.md)",
+  ignore: needs(built && Deno.build.os === "linux", NEEDED.executable),
+  fn: async () => {
+    using file = await Deno.open(executable);
+    // The names of the versions that the loader compares stand near the beginning.
+    const head = new Uint8Array(2 ** 20), length = await file.read(head);
+    assert.equal(length, head.length);
+    const text = new TextDecoder("latin1").decode(head);
+    const minors = [...text.matchAll(/GLIBC_2\.(\d+)/g)].map(([, minor]) => Number(minor));
+    assert.ok(minors.length > 5);
+    assert.equal(Math.max(...minors), 27);
+  },
+});
+
+Deno.test({
   name: "the executable prints the version of the checkout",
   ignore: needs(built, NEEDED.executable),
   fn: () =>

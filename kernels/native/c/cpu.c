@@ -18,6 +18,7 @@ EXPORTED uint32_t xgetbv0(void) {
   return low;
 }
 
+#ifdef __linux__
 /**
  * Asks Linux for the tile registers of AMX (arch_prctl ARCH_REQ_XCOMP_PERM, XFEATURE 18), for all
  * threads of this process. The result is 0 when it gives them.
@@ -30,3 +31,23 @@ EXPORTED int32_t ask_for_amx(void) {
                    : "rcx", "r11", "memory");
   return (int32_t)result;
 }
+#else
+EXPORTED int32_t ask_for_amx(void) { return -1; }
+#endif
+
+#ifdef _WIN32
+/** What a library there begins with, in place of a C library's. */
+int DllMainCRTStartup(void *library, uint32_t reason, void *reserved) {
+  (void)library, (void)reason, (void)reserved;
+  return 1;
+}
+
+/** Touches the pages of a large frame in their order, of rax bytes, as Windows asks for. */
+__asm__(
+    ".globl ___chkstk_ms\n___chkstk_ms:\n"
+    "  push %rcx\n  push %rax\n  cmp $0x1000, %rax\n  lea 24(%rsp), %rcx\n  jb 2f\n"
+    "1: sub $0x1000, %rcx\n  test %rcx, (%rcx)\n  sub $0x1000, %rax\n"
+    "  cmp $0x1000, %rax\n  ja 1b\n"
+    "2: sub %rax, %rcx\n  test %rcx, (%rcx)\n  pop %rax\n  pop %rcx\n  ret\n"
+);
+#endif
