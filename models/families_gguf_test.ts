@@ -52,9 +52,10 @@ const FAMILIES = [
   "smollm3",
   "qwen3_moe",
   "mixtral",
+  "gpt_oss",
 ];
 /** Those of which there is no file by llama.cpp's converter. */
-const OWN = ["qwen3_moe", "mixtral"];
+const OWN = ["qwen3_moe", "mixtral", "gpt_oss"];
 
 for (const family of FAMILIES) {
   const folder = goldenPath(`families/${family}`);
@@ -65,6 +66,8 @@ for (const family of FAMILIES) {
       const { scalars, ...rest } = original.config, { headDim } = rest;
       const config = family.startsWith("gemma")
         ? { ...rest, scalars: { ...scalars, attention: headDim ** -0.5 } }
+        : family === "gpt_oss"
+        ? { ...original.config, swigluLimit: 7 }
         : original.config;
       if (!OWN.includes(family)) {
         await assertSame(await readModelFolder(`${folder}/model.gguf`), original, config);

@@ -10,6 +10,8 @@ import { goldenPath, readGoldenJson } from "../tests/golden.ts";
 import { readHfConfig, writeHfConfig } from "./architectures/hf_config.ts";
 import { CausalLM } from "./causal_lm.ts";
 import { createWasmDevice } from "../kernels/devices/wasm/device.ts";
+import { fileTensors, modelTensors } from "./architectures/mod.ts";
+import { transposeEach } from "./formats/expert_files.ts";
 import { onEachDevice } from "./each_device_testing.ts";
 import { readSafetensors } from "./formats/safetensors/safetensors.ts";
 import { mergedConfig, mergedWeights } from "./export/merged_weights.ts";
@@ -39,6 +41,7 @@ const FAMILIES = [
   "mistral3",
   "qwen3_moe",
   "mixtral",
+  "gpt_oss",
   "qwen3_5_text",
   "qwen3_5",
 ];
@@ -67,6 +70,9 @@ for (const family of FAMILIES) {
         promptIds: ids.slice(0, 1),
         branches: [ids.slice(1, 3)],
       }));
+      const stored = new Map(
+        modelTensors(config).map((tensor) => [tensor.name, fileTensors(config, tensor)[0]!]),
+      );
       let loss = 0;
       // The loss is a sum, so the first tokens may be a batch of their own.
       for (const batch of [first, groups]) {
@@ -76,9 +82,13 @@ for (const family of FAMILIES) {
       }
       assertWithin([loss], [expected.loss.f64], exact ? 1e-3 : 5e-3, "loss");
       for (const [tensor, grad] of await gradients(model)) {
-        // The parameters of experts have no ".weight" in transformers.
-        const name = golden.tensors.has(`grad.${tensor}`) ? tensor : tensor.replace(".weight", "");
-        const wanted = await golden.float64(`grad.${name}`), bound = exact ? 2e-5 : 2e-4;
+        // Parameters of experts have no ".weight" in transformers, and gpt-oss transposes them.
+        const name = golden.tensors.has(`grad.${tensor}`)
+          ? tensor
+          : tensor.replace(".weight", "").replace(".bias", "_bias");
+        const { transposed = false } = stored.get(tensor) ?? {}, bound = exact ? 2e-5 : 2e-4;
+        const given = await golden.float64(`grad.${name}`), { shape } = golden.info(`grad.${name}`);
+        const wanted = transposed ? transposeEach(given, shape[0]!, shape[1]!) : given;
         assertWithin(grad, wanted, bound * largest(wanted), `gradient of ${tensor}`);
       }
       const completions = await model.generate(

@@ -8,6 +8,7 @@ import { dialogueKeys } from "../bench/dialogue/dialogue.ts";
 import type { RunConfig } from "../configs/schema/run_config.ts";
 import type { Device } from "../kernels/device.ts";
 import { type FileTensor, fileTensors, modelTensors } from "../models/architectures/mod.ts";
+import { fileValues } from "../models/formats/expert_files.ts";
 import { CausalLM } from "../models/causal_lm.ts";
 import type { LoadListener } from "../models/network/weights/load_weights.ts";
 import { createRubric } from "../rewards/rubric.ts";
@@ -182,10 +183,20 @@ function fullWriter(model: CausalLM, from: ModelSource): ModelWriter {
 function streamed(
   model: CausalLM,
   of: string,
-  { name, shape, from: begin }: FileTensor,
+  tensor: FileTensor,
 ): StreamedTensor {
+  const { name, shape, from: begin } = tensor;
+  // A part of a transposed tensor needs all of it.
+  let whole: Promise<Float32Array | Float64Array> | null = null;
+  const read = async (from: number, count: number) => {
+    if (!tensor.transposed) return await model.readParameter(of, begin + from, count);
+    whole ??= model.readParameter(of).then((values) => fileValues(values, tensor));
+    const values = await whole, end = from + count;
+    if (end === values.length) whole = null;
+    return values.subarray(from, end);
+  };
   return tensorInParts({ name, shape, dtype: "F32" }, async (from, count) => {
-    const values = await model.readParameter(of, begin + from, count);
+    const values = await read(from, count);
     try {
       ofTensor(name, () => refuseInfinite(values, [count], from));
     } catch (error) {

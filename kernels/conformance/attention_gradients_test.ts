@@ -12,6 +12,7 @@ Deno.test("attention_backward is the gradient of attention over packed groups", 
     heads: [number, number, number];
     window?: number;
     softCap?: number;
+    sinks?: boolean;
   }[] = [
     { groups: [[1, [1]]], heads: [1, 1, 2] },
     { groups: [[3, [2, 0, 4]], [1, [1]], [2, []]], heads: [2, 2, 4] },
@@ -21,8 +22,10 @@ Deno.test("attention_backward is the gradient of attention over packed groups", 
     { groups: [[3, [1, 2]]], heads: [1, 1, 2], window: 1 },
     { groups: [[5, [3, 0, 4]], [2, [6]]], heads: [2, 1, 4], window: 3, softCap: 0.8 },
     { groups: [[2, [3, 1]], [4, [0, 5]]], heads: [6, 2, 4], softCap: 0.5 },
+    { groups: [[5, [3, 0, 4]], [2, [6]]], heads: [6, 2, 4], window: 3, sinks: true },
+    { groups: [[3, [2, 4]]], heads: [2, 1, 4], sinks: true },
   ];
-  for (const { groups, heads: [heads, kvHeads, headDim], window, softCap } of batches) {
+  for (const { groups, heads: [heads, kvHeads, headDim], window, softCap, ...others } of batches) {
     const { rows, segmentCount, segments, rowSegment } = packLengths(groups);
     const what = JSON.stringify(groups);
     const q = random64(`q ${what}`, rows * heads * headDim);
@@ -44,8 +47,14 @@ Deno.test("attention_backward is the gradient of attention over packed groups", 
       ...(window === undefined ? {} : { window }),
       ...(softCap === undefined ? {} : { softCap }),
     };
+    const sinks = others.sinks ? random64(`sinks ${what}`, heads) : undefined;
     const forward = () =>
-      run("attention", { ...shared, out: empty(q.length), lse: empty(rows * heads) });
+      run("attention", {
+        ...shared,
+        ...(sinks === undefined ? {} : { sinks }),
+        out: empty(q.length),
+        lse: empty(rows * heads),
+      });
     const loss = async () => dot(dout, (await forward()).get("out")!);
     const { out, lse } = Object.fromEntries(await forward());
     const back = await run("attention_backward", {
@@ -57,6 +66,11 @@ Deno.test("attention_backward is the gradient of attention over packed groups", 
       dk: empty(k.length),
       dv: empty(k.length),
     });
+    if (sinks !== undefined) {
+      const args = { dout, out: out!, lse: lse!, sinks, dsinks: empty(heads) };
+      const found = await run("sinks_backward", { ...args, rows, heads, headDim });
+      await checkGradient(`dsinks of ${what}`, sinks, found.get("dsinks")!, loss);
+    }
     await checkGradient(`dv of ${what}`, v, back.get("dv")!, loss);
     // A row that attends only to itself has the weight 1 for any score.
     if (window === 1) continue;

@@ -257,8 +257,8 @@ Deno.test("swiglu_backward is the gradient of swiglu", async () => {
   const gate = random64("gate", n, 3), up = random64("up", n), dout = random64("swiglu dout", n);
   gate[0] = -40;
   gate[1] = 40;
-  for (const gelu of [false, true]) {
-    const shared = { gate, up, n, gelu };
+  for (const option of [{}, { gelu: true }, { limit: 1.3 }]) {
+    const shared = { gate, up, n, ...option };
     const loss = async () =>
       dot(dout, (await run("swiglu", { ...shared, out: empty(n) })).get("out")!);
     const outputs = { dgate: empty(n), dup: empty(n) };

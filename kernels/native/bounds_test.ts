@@ -239,6 +239,7 @@ function attention(random: RandomStream): GuardedCase[] {
   const gradients = { dout: wide(), dq: wide(), dk: narrow(), dv: narrow() };
   return [
     { op: "attention", args: { ...input, out: wide(), lse } },
+    { op: "attention", args: { ...input, out: wide(), lse, sinks: normals(random, heads) } },
     { op: "attention_backward", args: { ...input, out: wide(), lse, ...gradients } },
   ];
 }
@@ -342,6 +343,8 @@ function rowOperations(random: RandomStream): GuardedCase[] {
     { op: "soft_cap_backward", args: { dout: floats(n), y: floats(n), dx: floats(n), n, cap: 2 } },
     { op: "swiglu", args: { gate: floats(n), up: floats(n), out: floats(n), n, sigmoid: true } },
     { op: "swiglu_backward", args: { ...gated, dup: floats(n), sigmoid: true } },
+    { op: "swiglu", args: { gate: floats(n), up: floats(n), out: floats(n), n, limit: 1 } },
+    { op: "swiglu_backward", args: { ...gated, dup: floats(n), limit: 1 } },
     ...shortConvolution(random, rows, d),
     ...deltaRules(random),
   ];

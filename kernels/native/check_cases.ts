@@ -155,7 +155,11 @@ function attention(window: number | undefined, headDim: number, checks: Checks):
     scale: 2,
     ...(window === undefined ? {} : { window }),
   };
-  return [checks.of("attention", args), checks.of("attention_backward", args)];
+  return [
+    checks.of("attention", args),
+    checks.of("attention", args, ["sinks"]),
+    checks.of("attention_backward", args),
+  ];
 }
 
 /** Caches and a branch table: three branches of one prompt, and two of another one. */
@@ -251,7 +255,7 @@ function rowOperations(checks: Checks): Check[] {
       const tables = { cos: checks.floats(n), sin: checks.floats(n), positions };
       return checks.of("rope", { ...tables, rows, heads, headDim: d / heads });
     }),
-    ...[{}, { gelu: true }, { sigmoid: true }].flatMap((gate) => [
+    ...[{}, { gelu: true }, { sigmoid: true }, { limit: 0.5 }].flatMap((gate) => [
       checks.of("swiglu", { n, ...gate }),
       checks.of("swiglu_backward", { n, ...gate }),
       checks.of("swiglu_backward", { n, ...gate }, ["activated"]),

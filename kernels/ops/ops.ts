@@ -7,7 +7,11 @@ import type { DoraGainArgs, ScaleColumnsArgs, ScaleColumnsBackwardArgs } from ".
 import type { RopeArgs } from "./rope/spec.ts";
 import type { SwigluArgs, SwigluBackwardArgs } from "./swiglu/spec.ts";
 import type { GeluArgs, GeluBackwardArgs } from "./gelu/spec.ts";
-import type { AttentionBackwardArgs, AttentionForwardArgs } from "./attention/spec.ts";
+import type {
+  AttentionBackwardArgs,
+  AttentionForwardArgs,
+  SinksBackwardArgs,
+} from "./attention/spec.ts";
 import type { AttentionDecodeArgs } from "./attention_decode/spec.ts";
 import type { DecodeLayerArgs } from "./decode_layer/spec.ts";
 import type { GatherRowsArgs, ScatterAddRowsArgs, ScatterRowsArgs } from "./rows/spec.ts";
@@ -54,6 +58,7 @@ export interface Ops {
   gelu_backward: GeluBackwardArgs;
   attention: AttentionForwardArgs;
   attention_backward: AttentionBackwardArgs;
+  sinks_backward: SinksBackwardArgs;
   attention_decode: AttentionDecodeArgs;
   decode_layer: DecodeLayerArgs;
   gather_rows: GatherRowsArgs;

@@ -3,6 +3,7 @@ import {
   type AttentionBackwardArgs,
   type AttentionForwardArgs,
   SEGMENT,
+  type SinksBackwardArgs,
 } from "../ops/attention/spec.ts";
 import { type AttentionDecodeArgs, BRANCH } from "../ops/attention_decode/spec.ts";
 import type { DecodeLayerArgs } from "../ops/decode_layer/spec.ts";
@@ -16,6 +17,7 @@ export function checkAttention(args: AttentionForwardArgs, call: Call): void {
     if (window !== undefined) call.fail("window", window, "no keys beside it");
     call.inputs({ keys: 2 * segmentCount }, "u32");
   }
+  call.inputs({ sinks: args.sinks && args.heads });
   call.outputs({ out: args.rows * args.heads * args.headDim, lse: args.rows * args.heads });
 }
 
@@ -25,6 +27,14 @@ export function checkAttentionBackward(args: AttentionBackwardArgs, call: Call):
   const keys = args.rows * args.kvHeads * args.headDim;
   call.inputs({ out: queries, lse: args.rows * args.heads, dout: queries });
   call.outputs({ dq: queries, dk: keys, dv: keys });
+}
+
+export function checkSinksBackward(args: SinksBackwardArgs, call: Call): void {
+  const { rows, heads, headDim } = args, queries = rows * heads * headDim;
+  call.sizes({ rows });
+  call.positive({ heads, headDim });
+  call.inputs({ dout: queries, out: queries, lse: rows * heads, sinks: heads });
+  call.outputs({ dsinks: heads });
 }
 
 export function checkAttentionDecode(args: AttentionDecodeArgs, call: Call): void {
@@ -39,6 +49,7 @@ export function checkAttentionDecode(args: AttentionDecodeArgs, call: Call): voi
   const queries = count * heads * headDim;
   call.inputs({ q: queries, prefixK: 0, prefixV: 0, branchK: oneSlot, branchV: oneSlot });
   call.inputs({ branches: count * BRANCH.columns }, "u32");
+  call.inputs({ sinks: args.sinks && heads });
   call.outputs({ out: queries });
 }
 

@@ -55,6 +55,7 @@ const CALLS: { readonly [K in OpName]: readonly [numbers: object, ...tensors: st
   swiglu_backward: [{ n: 5 }, "activated"],
   attention: [attention],
   attention_backward: [attention],
+  sinks_backward: [{ rows: 3, heads: 4, headDim: 2 }],
   attention_decode: [decode],
   decode_layer: [
     { ...decode, d: 3, f: 5, eps: 1e-5 },

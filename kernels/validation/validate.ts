@@ -13,6 +13,7 @@ import {
   checkAttentionBackward,
   checkAttentionDecode,
   checkDecodeLayer,
+  checkSinksBackward,
   even,
 } from "./attention.ts";
 import { checkMatmul, checkPackWeight } from "./matmul.ts";
@@ -152,13 +153,15 @@ const CHECKS: { readonly [K in OpName]: (args: Ops[K], call: Call) => void } = {
     call.inputs({ positions: rows }, "u32");
   },
 
-  swiglu({ n }, call) {
+  swiglu({ n, limit }, call) {
+    if (limit !== undefined) call.aboveZero({ limit });
     call.sizes({ n });
     call.inputs({ gate: n, up: n });
     call.output("out", n, ["gate", "up"]);
   },
 
-  swiglu_backward({ activated, n }, call) {
+  swiglu_backward({ activated, n, limit }, call) {
+    if (limit !== undefined) call.aboveZero({ limit });
     call.sizes({ n });
     call.inputs({ dout: n, gate: n, up: n });
     call.output("dgate", n, ["gate"]);
@@ -181,6 +184,7 @@ const CHECKS: { readonly [K in OpName]: (args: Ops[K], call: Call) => void } = {
 
   attention: checkAttention,
   attention_backward: checkAttentionBackward,
+  sinks_backward: checkSinksBackward,
   attention_decode: checkAttentionDecode,
   decode_layer: checkDecodeLayer,
 

@@ -133,6 +133,7 @@ Deno.test("an output may not overlap the memory of another argument", () => {
     swiglu_backward: ["dgate", "dup", "activated"],
     attention: ["out", "lse"],
     attention_backward: ["dq", "dk", "dv"],
+    sinks_backward: ["dsinks"],
     attention_decode: ["out"],
     decode_layer: [
       "x",

@@ -23,6 +23,7 @@ export const ARCHITECTURE_NAMES = [
   "lfm2",
   "qwen3_moe",
   "mixtral",
+  "gpt_oss",
   "qwen3_5_text",
 ] as const;
 /** `model_type` in a config.json. */
@@ -71,10 +72,12 @@ export const LAYER_NORMS = [
 ] as const;
 export type LayerNorm = typeof LAYER_NORMS[number];
 
-/** Parts of a layer with weights; `aLog` and `dtBias` have a number for each delta head. */
-export type LayerPart = Module | LayerNorm | "conv" | "aLog" | "dtBias";
+/** Parts of a layer with a number for each head: of a delta rule, or of attention. */
+export const NUMBERS = ["aLog", "dtBias", "sinks"] as const;
+/** Parts of a layer with weights. */
+export type LayerPart = Module | LayerNorm | "conv" | typeof NUMBERS[number];
 
-const ATTENTION: readonly LayerPart[] = ["q", "k", "v", "qkv", "o", "qNorm", "kNorm"];
+const ATTENTION: readonly LayerPart[] = ["q", "k", "v", "qkv", "o", "qNorm", "kNorm", "sinks"];
 /** Parts that only layers have that mix positions in this way. */
 export const MIXER_PARTS: Readonly<Record<LayerType, readonly LayerPart[]>> = {
   full: ATTENTION,
@@ -166,8 +169,11 @@ export interface ExpertKeys {
   /** The key that says whether gates sum to 1; null = they do. */
   readonly normalize: string | null;
   readonly defaults: { readonly count: number; readonly chosen: number };
-  /** The part of paths before ".gate" and ".experts", and an expert's gate, up and down. */
-  readonly stored: readonly [block: string, gate: string, up: string, down: string];
+  /**
+   * The part of paths before ".gate" and ".experts", and an expert's gate, up and down. Null = all
+   * experts are in one tensor in every file, [experts, in, out], and gate and up alternate.
+   */
+  readonly stored: readonly [block: string, gate: string, up: string, down: string] | null;
 }
 
 export type SizeName =

@@ -101,6 +101,12 @@ const FAMILIES: readonly Family[] = [
     special: "a mixture of experts in all layers; adapters on them by `target_parameters`",
   },
   {
+    title: "GPT-OSS",
+    names: ["gpt_oss"],
+    tokenizer: null,
+    special: "sinks in attention; experts with biases and clamped SwiGLU, read from MXFP4 too",
+  },
+  {
     title: "Qwen3.5",
     names: ["qwen3_5_text"],
     wrapper: "qwen3_5",

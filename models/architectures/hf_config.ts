@@ -39,7 +39,10 @@ export function readHfConfig(json: Json, where: string): HfConfig {
     return { modelConfig: { ...modelConfig, wrapped: true }, ...ids };
   }
   const architecture = readArchitecture(json, where);
-  if (json["quantization_config"] !== undefined && json["quantization_config"] !== null) {
+  const method = json["quantization_config"] as Json | undefined | null;
+  // Blocks of experts are read as what they stand for.
+  const isRead = architecture.experts?.stored === null && method?.["quant_method"] === "mxfp4";
+  if (method !== undefined && method !== null && !isRead) {
     throw new UsageError(
       `${where}: quantization_config is set, quantised weights of this kind are not supported`,
       { advice: "Use the unquantised model (bf16, f16 or f32)." },
@@ -61,8 +64,8 @@ function readArchitecture(json: Json, where: string): Architecture {
     throw new UsageError(
       `${where}: model_type is ${JSON.stringify(type)}, which is not supported ` +
         `(only ${[...ARCHITECTURE_NAMES, ...WRAPPER_NAMES].join(", ")})`,
-      typeof type === "string" && /moe|dbrx|deepseek|gpt_oss|switch/.test(type)
-        ? { advice: "Of models with experts only qwen3_moe and mixtral are computed." }
+      typeof type === "string" && /moe|dbrx|deepseek|switch/.test(type)
+        ? { advice: "Of models with experts only qwen3_moe, mixtral and gpt_oss are computed." }
         : {},
     );
   }

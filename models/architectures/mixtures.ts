@@ -1,7 +1,9 @@
 /**
- * Mixtures of experts: Qwen3-MoE (Yang et al. 2025) and Mixtral (Jiang et al. 2024). The matrices
- * of all experts are one tensor, as in transformers 5; files may also have one for each expert.
+ * Mixtures of experts: Qwen3-MoE (Yang et al. 2025), Mixtral (Jiang et al. 2024) and gpt-oss
+ * (OpenAI 2025). The matrices of all experts are one tensor, as in transformers 5; files may also
+ * have one for each expert.
  */
+import { STEEPNESS } from "../../kernels/ops/swiglu/spec.ts";
 import type { Architecture, Module } from "./architecture.ts";
 import type { Fields } from "./config_fields.ts";
 import { LLAMA, MISTRAL, QWEN3 } from "./llama.ts";
@@ -76,6 +78,70 @@ export const MIXTRAL: Architecture = {
   },
 };
 
+/** What a gpt-oss is whose configuration does not say it. */
+const GPT_OSS_ROPE = {
+  rope_type: "yarn",
+  factor: 32,
+  beta_fast: 32,
+  beta_slow: 1,
+  truncate: false,
+  original_max_position_embeddings: 4096,
+};
+const LIMIT = "swiglu_limit";
+
+/** Attention with sinks, a window in every second layer, and experts with biases. */
+export const GPT_OSS: Architecture = {
+  ...LLAMA,
+  name: "gpt_oss",
+  className: "GptOssForCausalLM",
+  gguf: "gpt-oss",
+  biases: ["router", "gateUp", "down"],
+  biasKeys: { attention_bias: ["q", "k", "v", "o"] },
+  interleavedInGguf: false,
+  window: "typed",
+  fullEvery: 2,
+  experts: {
+    count: ["num_local_experts", "num_experts"],
+    normalize: null,
+    defaults: { count: 128, chosen: 4 },
+    stored: null,
+  },
+  inLayer: { ...inLayer, sinks: "self_attn.sinks", ...parts, router: "mlp.router" },
+  config: {
+    ...LLAMA.config,
+    defaults: {
+      maxPositions: 131_072,
+      rmsNormEps: 1e-5,
+      tieWordEmbeddings: false,
+      ropeTheta: 150_000,
+      slidingWindow: 128,
+      sizes: {
+        vocabSize: 201_088,
+        hiddenSize: 2880,
+        intermediateSize: 2880,
+        numLayers: 36,
+        numHeads: 64,
+        numKvHeads: 8,
+        headDim: 64,
+      },
+    },
+    renewed: (json) => ({
+      attention_bias: true,
+      ...json,
+      ...(json["rope_parameters"] == null && json["rope_scaling"] == null
+        ? { rope_parameters: GPT_OSS_ROPE }
+        : {}),
+    }),
+    neutral: { ...LLAMA.config.neutral, swiglu_alpha: [STEEPNESS] },
+    others: [...LLAMA.config.others, ...ROUTER_KEYS, LIMIT, "quantization_config"],
+  },
+};
+
+/** Whether the rows of gate and up alternate in the matrix of both. */
+export function alternates({ experts }: Architecture): boolean {
+  return experts?.stored === null;
+}
+
 export function isOfExperts({ experts }: ModelConfig, module: string): boolean {
   return experts !== undefined && (module === "gateUp" || module === "down");
 }
@@ -90,21 +156,17 @@ export function isParameter(config: ModelConfig, module: Module): boolean {
   return module === "router" || isOfExperts(config, module);
 }
 
-/** Their names within a layer. */
-export function parameterNames({ experts }: ModelConfig): string[] {
-  return experts === undefined ? [] : Object.values(parts);
-}
-
 /** The experts of a configuration; nothing where there are none. */
 export function readExperts(
   of: Fields,
   { experts }: Architecture,
-): Pick<ModelConfig, "experts"> {
+): Pick<ModelConfig, "experts" | "swigluLimit"> {
   if (experts === undefined) return {};
   const { count: keys, normalize, defaults } = experts, { json } = of;
   const key = keys.find((one) => json[one] !== undefined && json[one] !== null) ?? keys[0]!;
   if (normalize !== null) of.requireNeutral({ [normalize]: [true, false] });
   return {
+    ...(experts.stored === null ? { swigluLimit: of.positive(LIMIT, 7) } : {}),
     experts: {
       count: of.count(key, defaults.count),
       chosen: of.count(CHOSEN, defaults.chosen),
@@ -114,13 +176,14 @@ export function readExperts(
 }
 
 export function expertKeys(
-  { experts }: ModelConfig,
+  { experts, swigluLimit }: ModelConfig,
   { experts: keys }: Architecture,
 ): Record<string, unknown> {
   if (experts === undefined || keys === undefined) return {};
   return {
     [keys.count[0]!]: experts.count,
     [CHOSEN]: experts.chosen,
+    ...(swigluLimit === undefined ? {} : { [LIMIT]: swigluLimit }),
     ...(keys.normalize === null ? {} : { [keys.normalize]: experts.normalize }),
   };
 }

@@ -14,6 +14,7 @@ import {
   MIXER_PARTS,
   type Module,
   MODULES,
+  NUMBERS,
   type OncePart,
   type Scalar,
 } from "./architecture.ts";
@@ -22,7 +23,7 @@ import { GPT2 } from "./gpt2.ts";
 import { GRANITE, GRANITE_HYBRID } from "./granite.ts";
 import { LFM2 } from "./lfm.ts";
 import { LLAMA, MINISTRAL3, MISTRAL, QWEN2, QWEN3 } from "./llama.ts";
-import { isOfExperts, MIXTRAL, QWEN3_MOE } from "./mixtures.ts";
+import { GPT_OSS, isOfExperts, isParameter, MIXTRAL, QWEN3_MOE } from "./mixtures.ts";
 import { OLMO2, OLMO3 } from "./olmo.ts";
 import { PHI3 } from "./phi.ts";
 import { QWEN3_5 } from "./qwen3_5.ts";
@@ -47,6 +48,7 @@ export const ARCHITECTURES: Readonly<Record<ArchitectureName, Architecture>> = {
   lfm2: LFM2,
   qwen3_moe: QWEN3_MOE,
   mixtral: MIXTRAL,
+  gpt_oss: GPT_OSS,
   qwen3_5_text: QWEN3_5,
 };
 
@@ -93,6 +95,14 @@ export function modulesOf(config: ModelConfig, layer?: number): readonly Module[
 export function moduleNames(config: ModelConfig): string[] {
   const { inLayer } = architectureOf(config);
   return modulesOf(config).map((module) => inLayer[module]!);
+}
+
+/** Names within a layer of what an adapter's `target_parameters` may name. */
+export function parameterNames(config: ModelConfig): string[] {
+  const { inLayer } = architectureOf(config);
+  return modulesOf(config).filter((module) => isParameter(config, module)).map((module) =>
+    inLayer[module]!
+  );
 }
 
 export function hasBias(config: ModelConfig, module: Module | HeadModule): boolean {
@@ -171,7 +181,7 @@ export function peftPath({ wrapped = false }: ModelConfig, path: string): string
 
 /** Whether a part has no module, but a number for each head. */
 function isNumber(part: LayerPart | OncePart): boolean {
-  return part === "aLog" || part === "dtBias";
+  return (NUMBERS as readonly string[]).includes(part);
 }
 
 export interface ModelTensor {
@@ -218,16 +228,16 @@ export function modelTensors(config: ModelConfig): ModelTensor[] {
     if (hasPart(config, "conv", layer)) {
       add("conv", layer, [convWidth(config), 1, config.convTaps!], { decay: true });
     }
-    for (const part of ["aLog", "dtBias"] as const) {
-      if (hasPart(config, part, layer)) add(part, layer, [config.delta!.valueHeads]);
+    for (const part of NUMBERS) {
+      const heads = part === "sinks" ? config.numHeads : config.delta?.valueHeads;
+      if (hasPart(config, part, layer)) add(part, layer, [heads!]);
     }
     for (const module of modulesOf(config, layer)) {
       const [inDim, outDim] = linearDims(config, module);
       const shape = inOut ? [inDim, outDim] : [outDim, inDim];
-      add(module, layer, isOfExperts(config, module) ? [config.experts!.count, ...shape] : shape, {
-        decay: true,
-      });
-      if (hasBias(config, module)) add(module, layer, [outDim], { kind: "bias" });
+      const each = isOfExperts(config, module) ? [config.experts!.count] : [];
+      add(module, layer, [...each, ...shape], { decay: true });
+      if (hasBias(config, module)) add(module, layer, [...each, outDim], { kind: "bias" });
     }
   }
   norm("finalNorm", null);
@@ -240,15 +250,24 @@ export interface FileTensor {
   name: string;
   shape: readonly number[];
   from: number;
+  /** Whether the matrices are transposed in the file. */
+  transposed?: boolean;
 }
 
 /** A tensor as checkpoints hold it: whole, or of experts each matrix by itself. */
 export function fileTensors(
   config: ModelConfig,
-  { name, part, layer, shape }: Pick<ModelTensor, "name" | "part" | "layer" | "shape">,
+  { name, part, layer, kind, shape }: ModelTensor,
 ): FileTensor[] {
   const { experts, layers } = architectureOf(config);
   if (experts === undefined || layer === null) return [{ name, shape, from: 0 }];
+  if (experts.stored === null) {
+    if (!isOfExperts(config, part)) return [{ name, shape, from: 0 }];
+    if (kind === "bias") return [{ name: name.replace(/\.bias$/, "_bias"), shape, from: 0 }];
+    const [count, out, width] = shape as [number, number, number];
+    const named = name.replace(/\.weight$/, "");
+    return [{ name: named, shape: [count, width, out], from: 0, transposed: true }];
+  }
   const [block, gate, up, down] = experts.stored, path = `${layers}${layer}.${block}`;
   if (part === "router") return [{ name: `${path}.gate.weight`, shape, from: 0 }];
   if (!isOfExperts(config, part)) return [{ name, shape, from: 0 }];

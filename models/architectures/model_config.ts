@@ -77,6 +77,11 @@ export interface ModelConfig {
     readonly normalize: boolean;
   };
   /**
+   * The limit of what SwiGLU takes (kernels/ops/swiglu/spec.ts); absent = it has none.
+   * @internal
+   */
+  readonly swigluLimit?: number;
+  /**
    * The heads of delta rules, which layers of the type "linear" have.
    * @internal
    */

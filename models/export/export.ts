@@ -14,7 +14,7 @@ import { ggufTokenizerMetadata, putsSpaceTwice } from "./gguf_tokenizer_export.t
 import { TOKEN_KIND } from "../formats/gguf/gguf_tokenizer.ts";
 import { writeGguf } from "../formats/gguf/gguf_writer.ts";
 import { readJsonObject } from "../../core/json_file.ts";
-import { elementCount } from "../formats/element_count.ts";
+import { fileValues } from "../formats/expert_files.ts";
 import {
   architectureOf,
   fileTensors,
@@ -125,12 +125,12 @@ export async function writeHfFolder(
   };
   const tensors = modelTensors(config).flatMap((tensor) => {
     const parts = fileTensors(config, tensor), readTensor = parts.length > 1 ? read : weights;
-    return parts.map(({ name, shape, from }): StreamedTensor => {
-      const type = shape.length > 1 ? types.matrix : types.vector;
+    return parts.map((stored): StreamedTensor => {
+      const { name, shape } = stored;
+      const type = isMatrix(tensor) ? types.matrix : types.vector;
       const bytes = async function* () {
         const values = await readTensor(tensor.name, tensor.shape);
-        const part = values.subarray(from, from + elementCount(shape));
-        yield* encodePieces(type, { name, shape }, part);
+        yield* encodePieces(type, { name, shape }, fileValues(values, stored));
       };
       return { name, dtype: FLOAT_TYPES[type].dtype, shape, bytes };
     });
@@ -240,7 +240,7 @@ async function storedTypes(
     : await folderTypes(path, config);
   const found = { matrix: new Set<string | null>(), vector: new Set<string | null>() };
   for (const tensor of modelTensors(config)) {
-    (tensor.shape.length > 1 && tensor.part !== "conv" ? found.matrix : found.vector).add(
+    (isMatrix(tensor) && tensor.part !== "conv" ? found.matrix : found.vector).add(
       typeOf(tensor),
     );
   }
@@ -255,6 +255,10 @@ async function ggufTypes(path: string, config: ModelFolder["config"]) {
 async function folderTypes(path: string, config: ModelFolder["config"]) {
   const files = await openWeightFiles(path, config.tieWordEmbeddings);
   return ({ name }: ModelTensor) => files.dtype(name);
+}
+
+function isMatrix({ kind, shape }: ModelTensor): boolean {
+  return kind === "weight" && shape.length > 1;
 }
 
 function common(types: ReadonlySet<string | null>): FloatType {

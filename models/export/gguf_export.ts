@@ -8,6 +8,7 @@
 import { UsageError } from "../../core/errors.ts";
 import type { LayerPart } from "../architectures/architecture.ts";
 import { architectureOf, type ModelTensor, modelTensors, scalarOf } from "../architectures/mod.ts";
+import { alternates } from "../architectures/mixtures.ts";
 import { attentionInterval, ggufKeys } from "../formats/gguf/gguf_config.ts";
 import { interleaveHalves } from "../formats/gguf/gguf_weights.ts";
 import {
@@ -103,10 +104,13 @@ function undescribed(config: ModelConfig): string | null {
     return "llama.cpp rotates the layers of a dense Granite";
   }
   if (layerTypes !== undefined && window !== "typed") return "its layers have different windows";
-  if (gguf === "gemma2") {
-    const alternates = layerTypes?.every((type, l) => type === (l % 2 === 0 ? "sliding" : "full"));
-    if (slidingWindow === null || !alternates) {
+  if (gguf === "gemma2" || gguf === "gpt-oss") {
+    const isUsual = layerTypes?.every((type, l) => type === (l % 2 === 0 ? "sliding" : "full"));
+    if (slidingWindow === null || !isUsual) {
       return "llama.cpp gives every second layer a window, beginning with the first";
+    }
+    if (gguf === "gpt-oss") {
+      return config.swigluLimit === 7 ? null : "llama.cpp's limit of SwiGLU is 7";
     }
     if (Object.keys(config.softCaps ?? {}).length < 2) return "one of its soft caps is not set";
   }
@@ -176,8 +180,11 @@ function splitTensors(
   parts: readonly LayerPart[],
   { weights, type }: { weights: MergedWeights; type: WeightType },
 ): GgufTensorToWrite[] {
-  const [rows, width] = tensor.shape.slice(-2) as [number, number], count = rows / parts.length;
-  const matrix = [count, width], stored = storedType(type, matrix, false), size = count * width;
+  const isBias = tensor.kind === "bias", shape = isBias ? [...tensor.shape, 1] : tensor.shape;
+  const [rows, width] = shape.slice(-2) as [number, number], count = rows / parts.length;
+  const matrix = [count, width], stored = isBias ? "f32" : storedType(type, matrix, false);
+  // Values of a part that follow one another, before those of the next part.
+  const size = alternates(architectureOf(config)) ? width : count * width;
   // They are written one after the other: the tensor is read once.
   let read: ReturnType<MergedWeights> | null = null;
   return parts.map((part, i) => {
@@ -186,12 +193,17 @@ function splitTensors(
       read ??= weights(tensor.name, tensor.shape);
       const values = await read;
       if (i === parts.length - 1) read = null;
-      for (let first = i * size; first < values.length; first += rows * width) {
-        const part = values.subarray(first, first + size);
+      for (let expert = 0; expert < values.length; expert += rows * width) {
+        const part = new Float32Array(count * width);
+        for (let at = 0; at < part.length; at += size) {
+          const from = expert + at * parts.length + i * size;
+          part.set(values.subarray(from, from + size), at);
+        }
         yield* encodePieces(stored, { name, shape: matrix }, part);
       }
     };
-    return { name, type: stored, shape: [...tensor.shape.slice(0, -2), ...matrix], bytes };
+    const all = [...shape.slice(0, -2), ...matrix];
+    return { name, type: stored, shape: isBias ? all.slice(0, -1) : all, bytes };
   });
 }
 
@@ -252,7 +264,10 @@ export function ropeMetadata(
       f32("factor", scaling.factor);
       break;
     case "yarn": {
-      if (!scaling.truncate) refuse("llama.cpp rounds the limits of the ramp (truncate: false)");
+      // llama.cpp's files of gpt-oss are of models that do not round, and do not say it.
+      if (scaling.truncate === (architecture === "gpt-oss")) {
+        refuse(`llama.cpp's files cannot say truncate: ${scaling.truncate}`);
+      }
       set("type", "string", "yarn");
       f32("factor", scaling.factor);
       set("original_context_length", "u32", scaling.originalMaxPositions);

@@ -1,13 +1,14 @@
 /**
  * Tensors of experts in the files of a model: transformers 4 has three matrices for each expert,
  * transformers 5 keeps all of them in two tensors (architectures/mixtures.ts). The second form is
- * made of the first when it is read.
+ * made of the first when it is read. Those of gpt-oss are [experts, in, out], or blocks of 4 bits
+ * with scales (MXFP4, [experts, out, in/32]), which stand for exact bfloat16 values.
  */
 import { RgxError } from "../../core/errors.ts";
-import { ARCHITECTURES } from "../architectures/mod.ts";
+import { ARCHITECTURES, type FileTensor } from "../architectures/mod.ts";
 import { readPieces } from "./byte_source.ts";
 import { elementCount } from "./element_count.ts";
-import { DTYPE_BYTES, type SafetensorsDType } from "./safetensors/dtypes.ts";
+import { DTYPE_BYTES, floatsOf, type SafetensorsDType } from "./safetensors/dtypes.ts";
 
 export interface TensorFile {
   readonly label: string;
@@ -76,9 +77,120 @@ class Joined implements TensorFile {
   }
 }
 
+/** Experts of gpt-oss as [experts, out, in]: `read` gives the values of a file's tensor so. */
+class Converted implements TensorFile {
+  readonly label: string;
+  readonly tensors: ReadonlyMap<string, unknown>;
+
+  constructor(
+    private readonly file: TensorFile,
+    private readonly name: string,
+    private readonly dtype: string,
+    private readonly shape: readonly number[],
+    private readonly read: () => Promise<Bits>,
+  ) {
+    this.label = file.label;
+    this.tensors = new Map([[name, null]]);
+  }
+
+  info() {
+    return { name: this.name, dtype: this.dtype, shape: this.shape };
+  }
+
+  async floats(): Promise<Float32Array | Float64Array> {
+    return floatsOf(this.file.label, this.info(), (await this.read()).buffer);
+  }
+
+  async bytes(): Promise<Uint8Array<ArrayBuffer>> {
+    return new Uint8Array((await this.read()).buffer);
+  }
+}
+
+/** The bits of elements, of any type. */
+type Bits = Uint16Array<ArrayBuffer> | Uint32Array<ArrayBuffer> | BigUint64Array<ArrayBuffer>;
+const BITS = { 2: Uint16Array, 4: Uint32Array, 8: BigUint64Array } as const;
+
+function transposed(file: TensorFile, from: string, to: string): TensorFile {
+  const { dtype, shape } = file.info(from),
+    [count, rows, width] = shape as [number, number, number];
+  const size = DTYPE_BYTES[dtype as SafetensorsDType] as keyof typeof BITS;
+  return new Converted(file, to, dtype, [count, width, rows], async () => {
+    const bits = new BITS[size]((await file.bytes(from)).buffer);
+    return transposeEach(bits, count, rows);
+  });
+}
+
+/** `count` matrices of so many rows, transposed. */
+export function transposeEach<T extends Bits | Float32Array | Float64Array>(
+  values: T,
+  count: number,
+  rows: number,
+): T {
+  const out = values.slice() as T, size = values.length / count, width = size / rows;
+  for (let at = 0, begin = 0; begin < values.length; begin += size) {
+    for (let column = 0; column < width; column++) {
+      for (let row = 0; row < rows; row++) out[at++] = values[begin + row * width + column]!;
+    }
+  }
+  return out;
+}
+
+/** The magnitudes of 4-bit codes: e2m1, whose highest bit is the sign. */
+const E2M1 = [0, 0.5, 1, 1.5, 2, 3, 4, 6];
+/** The exponent of a scale of 1. */
+const SCALE_BIAS = 127;
+
+/** @throws RgxError when the scales are missing, or not those of the blocks */
+function fromMxfp4(
+  files: ReadonlyMap<string, TensorFile>,
+  blocks: string,
+  to: string,
+): TensorFile {
+  const scales = blocks.replace(/_blocks$/, "_scales"), file = files.get(blocks)!;
+  const ofScales = files.get(scales), { dtype, shape } = file.info(blocks);
+  const wanted = String(shape.slice(0, -1)), found = ofScales?.info(scales);
+  const isRight = dtype === "U8" && found?.dtype === "U8" && shape.length === 4 && shape[3] === 16;
+  if (!isRight || String(found.shape) !== wanted) {
+    throw new RgxError(
+      `${file.label}: tensor "${blocks}" is ${dtype} [${
+        shape.join(", ")
+      }], expected U8 blocks of ` +
+        `16 with "${scales}" U8 [${wanted.replaceAll(",", ", ")}]` +
+        (found === undefined ? ", which is missing" : ` and not [${found.shape.join(", ")}]`),
+      { advice: "A shard is missing, or the shards belong to different models." },
+    );
+  }
+  const [count, rows, perRow] = shape as [number, number, number];
+  return new Converted(file, to, "BF16", [count, rows, 32 * perRow], async () => {
+    const codes = await file.bytes(blocks), exponents = await ofScales!.bytes(scales);
+    const out = new Float32Array(2 * codes.length);
+    for (let block = 0; block < exponents.length; block++) {
+      const scale = 2 ** (exponents[block]! - SCALE_BIAS);
+      for (let i = 16 * block; i < 16 * (block + 1); i++) {
+        for (const [half, code] of [codes[i]! & 15, codes[i]! >> 4].entries()) {
+          out[2 * i + half] = (code & 8 ? -1 : 1) * E2M1[code & 7]! * scale;
+        }
+      }
+    }
+    // Every value is one of bfloat16: its upper half.
+    const words = new Uint32Array(out.buffer);
+    return Uint16Array.from(words, (word) => word >>> 16);
+  });
+}
+
+/** The values of a tensor that a file holds, of those of the model's tensor. */
+export function fileValues(
+  values: Float32Array | Float64Array,
+  { shape, from, transposed = false }: FileTensor,
+): Float32Array | Float64Array {
+  const [count, width] = shape as [number, number];
+  const part = values.subarray(from, from + elementCount(shape));
+  return transposed ? transposeEach(part, count, part.length / count / width) : part;
+}
+
 /** Block, gate, up and down of each architecture with experts. */
 const STORED = Object.values(ARCHITECTURES).flatMap(({ experts }) =>
-  experts === undefined ? [] : [experts.stored]
+  experts?.stored == null ? [] : [experts.stored]
 );
 
 /**
@@ -98,7 +210,18 @@ export function joinExperts(
   };
   const blocks = new Map<string, { stored: typeof STORED[number]; count: number }>();
   for (const name of files.keys()) {
-    if (/\.mlp\.experts\.(gate_up|down)_proj$/.test(name)) rename(name, `${name}.weight`);
+    const fused = /^(.*\.mlp\.experts\.(?:gate_up|down)_proj)(_bias|_blocks|_scales)?$/.exec(name);
+    if (fused !== null) {
+      const [, path, ending] = fused as unknown as [string, string, string | undefined];
+      const file = files.get(name)!, weight = `${path}.weight`;
+      if (ending === "_bias") rename(name, `${path}.bias`);
+      else if (ending === "_blocks") joined.set(weight, fromMxfp4(files, name, weight));
+      else if (ending === undefined && files.has(`${path}_bias`)) {
+        joined.set(weight, transposed(file, name, weight));
+      } else if (ending === undefined) rename(name, weight);
+      if (ending !== "_bias") joined.delete(name);
+      continue;
+    }
     const match = /^(.*\.)([a-z_]+)\.experts\.(\d+)\./.exec(name);
     const stored = STORED.find(([block]) => block === match?.[2]);
     if (match === null || stored === undefined) continue;

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { withFolder } from "../../core/testing.ts";
 import { goldenPath } from "../../tests/golden.ts";
 import { fileTensors, modelTensors } from "../architectures/mod.ts";
+import { fileValues, joinExperts } from "./expert_files.ts";
 import { readModelFolder } from "../model_folder.ts";
 import { readSafetensors } from "./safetensors/safetensors.ts";
 import { safetensorsContent, tensorInParts } from "./tensor_stream.ts";
@@ -49,6 +50,31 @@ for (const family of ["qwen3_moe", "mixtral"]) {
       }
     }));
 }
+
+Deno.test("experts of gpt_oss are read and written transposed, with transformers' MXFP4 values", () =>
+  withFolder(async (temporary) => {
+    const folder = goldenPath("families/gpt_oss"), { config } = await readModelFolder(folder);
+    const stored = await readSafetensors(`${folder}/model.safetensors`);
+    const files = await openWeightFiles(folder, false);
+    const written = modelTensors(config).map((tensor) => fileTensors(config, tensor)[0]!);
+    for (const [i, { name, shape }] of modelTensors(config).entries()) {
+      const values = (await files.values(name, shape))!, tensor = written[i]!;
+      assert.deepEqual(fileValues(values, tensor), await stored.float32(tensor.name), name);
+    }
+    const bytes = await Deno.readFile(`${folder}/mxfp4.safetensors`);
+    await Deno.writeFile(`${temporary}/model.safetensors`, bytes);
+    const golden = await readSafetensors(`${folder}/mxfp4.safetensors`);
+    const name = "model.layers.0.mlp.experts.down_proj.weight", shape = [2, 3, 64];
+    const blocks = await openWeightFiles(temporary, false);
+    assert.equal(blocks.typeOf(name), "bf16");
+    const values = (await blocks.values(name, shape))!;
+    const transposed = { name, shape: [2, 64, 3], from: 0, transposed: true };
+    assert.deepEqual(fileValues(values, transposed), await golden.float32("values"));
+    const scales = golden.info(`${name.replace(".weight", "_scales")}`);
+    const lost = new Map([[name.replace(".weight", "_blocks"), golden]]);
+    assert.throws(() => joinExperts(lost, "m"), /"\S+_scales" U8 \[2, 3, 2\], which is missing/);
+    assert.deepEqual(scales.shape, [2, 3, 2]);
+  }));
 
 Deno.test("a missing expert, or one of another shape, is refused by name", () =>
   withFolder(async (temporary) => {

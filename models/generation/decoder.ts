@@ -17,6 +17,7 @@ import {
   rotate,
   type SaveLayer,
   scoreOptions,
+  sinksOf,
   trunkForward,
   type TrunkOptions,
   type TrunkPass,
@@ -431,6 +432,7 @@ export class Decoder {
         headDim,
         scale: scalarOf(config, "attention"),
         ...scoreOptions(config, layer),
+        ...sinksOf(activations),
       });
       gateAttention(this.network, activations, count);
     };

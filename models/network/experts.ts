@@ -12,6 +12,7 @@ import type { Tensor } from "../../kernels/tensor.ts";
 import { weightType } from "../formats/stored_weight.ts";
 import {
   chosenExperts,
+  gateOptions,
   joinParts,
   type LayerActivations,
   type LayerBackwardPass,
@@ -71,6 +72,15 @@ function placesOf({ rows, config }: LayerPass, { routing }: LayerActivations) {
   return { begin: routing!.begin, experts: count, rows: rows * chosen };
 }
 
+/** The factor of a module's bias at each place: what its input was multiplied by. */
+function factorsOf(
+  { experts }: LayerPass,
+  { routing }: LayerActivations,
+  module: ExpertModule,
+): Tensor {
+  return module === "down" ? routing!.gates : experts!.ones;
+}
+
 /** out[places, outDim] = x·W_eᵀ + s·(x·A_eᵀ)·B_eᵀ of the expert of each place. */
 function expertForward(
   pass: LayerPass,
@@ -80,9 +90,13 @@ function expertForward(
   out: Tensor,
 ): void {
   const { device } = pass, u = activations.u[module], linear = activations.weights[module];
-  const { weight: b, storage, lora, inDim: k, outDim: n } = linear;
+  const { weight: b, storage, lora, bias, inDim: k, outDim: n } = linear;
   const all = { ...placesOf(pass, activations), transB: true };
   device.run("expert_matmul", { a: x, b, ...weightType(storage), out, n, k, ...all });
+  if (bias !== null) {
+    const a = factorsOf(pass, activations, module);
+    device.run("expert_matmul", { a, b: bias.value, out, n, k: 1, accumulate: true, ...all });
+  }
   if (lora === null || u === undefined) return;
   const { a, r, scale: alpha } = lora, ordered = orderedB(pass, linear, lora);
   device.run("expert_matmul", { a: x, b: a, out: u, n: r, k, ...all });
@@ -107,11 +121,16 @@ export function expertsBackward(
   backwardDx(pass, activations, "down", out, dactivated);
   device.run("multiply", { a: activated, b: dactivated, out: gateUp, n: places * f });
   device.run("matmul", { a: gateUp, b: ones, out: dgates, transB: true, m: places, n: 1, k: f });
+  const { bias } = activations.weights.down;
+  if (bias !== null) {
+    const sum = { transB: true, accumulate: true, ...placesOf(pass, activations) };
+    device.run("expert_matmul", { a: out, b: bias.value, out: dgates, n: 1, k: d, ...sum });
+  }
   timesGates(pass, activations, activated);
   gradients(pass, activations, "down", activated, out);
   timesGates(pass, activations, dactivated);
   const back = { dout: dactivated, gate, up: up!, dgate: gate, dup: up!, n: places * f };
-  device.run("swiglu_backward", back);
+  device.run("swiglu_backward", { ...back, ...gateOptions(config) });
   joinParts({ device, rows: places }, fused.gateUp!, [gate, up!]);
   device.run("gather_rows", { table: n2, index: routing.rowOf, out: x, rows: places, d });
   backwardDx(pass, activations, "gateUp", gateUp, out);
@@ -150,10 +169,14 @@ function gradients(
   dy: Tensor,
 ): void {
   const { device, experts: scratch, scratch: { du } } = pass, u = activations.u[module];
-  const { dweight, lora, experts, inDim, outDim } = activations.weights[module];
+  const { dweight, bias, lora, experts, inDim, outDim } = activations.weights[module];
   const all = placesOf(pass, activations);
   if (dweight !== null) {
     device.run("expert_gradient", { a: dy, b: x, out: dweight, m: outDim, n: inDim, ...all });
+  }
+  if (bias?.grad != null) {
+    const b = factorsOf(pass, activations, module);
+    device.run("expert_gradient", { a: dy, b, out: bias.grad, m: outDim, n: 1, ...all });
   }
   if (lora === null || lora.da === null || u === undefined || du === undefined) return;
   const { da, db, r, scale: alpha } = lora, { workspace } = scratch!, count = experts! * outDim * r;

@@ -81,6 +81,11 @@ export function scoreOptions(
   return { ...(window === null ? {} : { window }), ...(softCap === undefined ? {} : { softCap }) };
 }
 
+/** The sinks of a layer as an argument of attention, where it has them. */
+export function sinksOf({ weights: { sinks } }: LayerActivations): { sinks?: Tensor } {
+  return sinks === null ? {} : { sinks: sinks.value };
+}
+
 /** Rotates the queries and keys of a layer in place, or back. */
 export function rotate(
   { device, config }: Pick<Network, "device" | "config">,
@@ -221,7 +226,8 @@ export function packedAttention(
     forward(activations) {
       const { layer, q, k, v, attn, lse } = activations;
       rotate(network, angles(layer), { q, k }, rows);
-      device.run("attention", { q, ...store(layer, k, v), out: attn, lse, ...shapeOf(layer) });
+      const of = { ...shapeOf(layer), ...sinksOf(activations) };
+      device.run("attention", { q, ...store(layer, k, v), out: attn, lse, ...of });
       gateAttention(network, activations, rows);
     },
     lastRows({ layer, q, k, v }, last, index, count) {
@@ -230,6 +236,7 @@ export function packedAttention(
       device.run("gather_rows", { table: q, index, out: last.q, rows: count, d });
       device.run("attention", {
         ...shapeOf(layer),
+        ...sinksOf(last),
         q: last.q,
         ...store(layer, k, v),
         out: last.attn,
@@ -240,11 +247,16 @@ export function packedAttention(
         rows: count,
       });
     },
-    backward({ layer, q, k, v, attn: out, lse, attnGate: gate }, scratch) {
+    backward({ layer, weights, q, k, v, attn: out, lse, attnGate: gate }, scratch) {
       const { dattn: dout, dq, dk, dv, dgated, dattnGate } = scratch;
       if (gate !== undefined) {
         const n = rows * heads * headDim, to = { dgate: dattnGate, dup: dout };
         device.run("swiglu_backward", { dout: dgated, gate, up: out, ...to, n, sigmoid: true });
+      }
+      const { sinks } = weights;
+      if (sinks?.grad != null) {
+        const of = { dout, out, lse, sinks: sinks.value, dsinks: sinks.grad };
+        device.run("sinks_backward", { ...of, rows, heads, headDim });
       }
       device.run("attention_backward", { q, k, v, out, lse, dout, dq, dk, dv, ...shapeOf(layer) });
       rotate(network, angles(layer), { q: dq, k: dk }, rows, true);

@@ -1,5 +1,6 @@
 /** The buffers of passes over a layer: activations of the forward, scratch of the backward. */
 import type { RouteArgs } from "../../kernels/ops/experts/spec.ts";
+import type { GateOptions } from "../../kernels/ops/swiglu/spec.ts";
 import type { Tensor } from "../../kernels/tensor.ts";
 import type { LayerNorm, LayerPart as WeightPart, Module } from "../architectures/architecture.ts";
 import {
@@ -10,7 +11,7 @@ import {
   modulesOf,
   scalarOf,
 } from "../architectures/mod.ts";
-import { isOfExperts } from "../architectures/mixtures.ts";
+import { alternates, isOfExperts } from "../architectures/mixtures.ts";
 import { type LinearBackward, linearBackward, linearForward } from "./linear.ts";
 import type { LayerWeights, Network } from "./weights/model_weights.ts";
 import type { ModelConfig } from "../architectures/model_config.ts";
@@ -104,6 +105,13 @@ export type Routing = Pick<
 /** Experts of a row; 1 where the MLP is not a mixture. */
 export function chosenExperts({ experts }: ModelConfig): number {
   return experts?.chosen ?? 1;
+}
+
+/** The function of the gate of a model's MLP. */
+export function gateOptions(config: ModelConfig): GateOptions {
+  const { swigluLimit: limit } = config;
+  if (limit !== undefined) return { limit };
+  return architectureOf(config).activation === "geglu" ? { gelu: true } : {};
 }
 
 /** How often a module reads each row: once for each of its experts, or once. */
@@ -361,7 +369,7 @@ export interface ExpertScratch {
   out: Tensor; // [places, d]
   dgates: Tensor; // [places]
   dlogits: Tensor; // [rows, experts]
-  ones: Tensor; // [f]
+  ones: Tensor; // [max(f, places)]
   /** Sums the places of each row: the first place of rows in `placeOf`, and the rows. */
   runs: Tensor; // u32 [rows + 1]
   target: Tensor; // u32 [rows]
@@ -377,7 +385,10 @@ function expertScratch(workspace: Workspace, config: ModelConfig, rows: number):
     out: workspace.get("experts.out", rows * chosen * d),
     dgates: workspace.get("experts.dgates", rows * chosen),
     dlogits: workspace.get("experts.dlogits", rows * count),
-    ones: workspace.uploadFloats("experts.ones", new Float32Array(f).fill(1)),
+    ones: workspace.uploadFloats(
+      "experts.ones",
+      new Float32Array(Math.max(f, rows * chosen)).fill(1),
+    ),
     runs: workspace.upload("experts.runs", each(rows + 1, (row) => row * chosen)),
     target: workspace.upload("experts.target", each(rows, (row) => row)),
     workspace,
@@ -401,7 +412,9 @@ export function passScratch(
     experts: config.experts === undefined ? null : expertScratch(workspace, config, rows),
     fused: {
       qkv: fused("qkv", q, kv, kv),
-      gateUp: fused("gateUp", f, f),
+      gateUp: alternates(architectureOf(config))
+        ? fusedOutput(workspace, "gateUp", rows * chosenExperts(config), [1, 1], f)
+        : fused("gateUp", f, f),
       convIn: fused("convIn", hiddenSize, hiddenSize, hiddenSize),
       q: architectureOf(config).attentionGate
         ? fusedOutput(workspace, "q", rows, [headDim, headDim], numHeads)

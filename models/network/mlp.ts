@@ -5,12 +5,11 @@
  * experts.ts.
  */
 import type { Module } from "../architectures/architecture.ts";
-import { architectureOf } from "../architectures/mod.ts";
-import type { ModelConfig } from "../architectures/model_config.ts";
 import {
   branchBackward,
   branchForward,
   chosenExperts,
+  gateOptions,
   joinParts,
   type LayerActivations,
   type LayerBackwardPass,
@@ -55,11 +54,7 @@ export function activate(
 ): void {
   const n = rows * chosenExperts(config) * config.intermediateSize;
   if (up === undefined) device.run("gelu", { x: gate, out: activated, n });
-  else device.run("swiglu", { gate, up, out: activated, n, gelu: isGeglu(config) });
-}
-
-function isGeglu(config: ModelConfig): boolean {
-  return architectureOf(config).activation === "geglu";
+  else device.run("swiglu", { gate, up, out: activated, n, ...gateOptions(config) });
 }
 
 /** dh → dnormed, the derivative by n2. Overwrites gate and up. */
@@ -81,7 +76,7 @@ export function mlpBackward(pass: LayerBackwardPass, activations: LayerActivatio
   const beforeX = () => {
     if (up === undefined) device.run("gelu_backward", { dout, x: gate, dx: gate, n, ...wanted });
     else {
-      const option = { n, gelu: isGeglu(config), ...wanted };
+      const option = { n, ...gateOptions(config), ...wanted };
       device.run("swiglu_backward", { dout, gate, up, dgate: gate, dup: up, ...option });
     }
   };

@@ -482,6 +482,8 @@ export async function memoryParts(
 }
 
 function typesOf({ config, storage }: ModelSizes): string[] {
-  const matrices = modelTensors(config).filter(({ shape }) => shape.length > 1);
+  const matrices = modelTensors(config).filter(({ kind, shape }) =>
+    kind === "weight" && shape.length > 1
+  );
   return [...new Set(matrices.map(({ name }) => storage.get(name) ?? "f32"))];
 }

@@ -4,8 +4,7 @@
  */
 import type { RunConfig } from "../../configs/schema/run_config.ts";
 import type { LoraSection } from "../../configs/schema/run_config.ts";
-import { parameterNames } from "../../models/architectures/mixtures.ts";
-import { architectureOf, moduleNames } from "../../models/architectures/mod.ts";
+import { architectureOf, moduleNames, parameterNames } from "../../models/architectures/mod.ts";
 import { type LoraOptions, weightInit } from "../../models/network/adapters/lora.ts";
 import { loraOptions, type PeftConfig } from "../../models/network/adapters/peft_adapter.ts";
 import { placeLora } from "../../models/network/weights/model_weights.ts";

@@ -81,6 +81,14 @@ const CAPPED = [
   [LAYOUTS[7]!, MORE_HEADS[1], { softCap: 3, window: 8 }],
 ] as const;
 
+/** Sinks below, among and above the scores, with and without a window. */
+const SINKS = [
+  [LAYOUTS[6]!, HEADS[2], {}],
+  [LAYOUTS[9]!, HEADS[3], { window: 70 }],
+  [LAYOUTS[8]!, MORE_HEADS[1], { window: 8 }],
+] as const;
+const sinksOf = (heads: number) => Float32Array.from({ length: heads }, (_, h) => h % 4 * 5 - 5);
+
 /** With a layout every second size of heads, with the next one the others; with two, all. */
 function eachShape(make: (name: string, layout: Layout, heads: Heads) => Case[]): Case[] {
   return LAYOUTS.flatMap((groups, i) =>
@@ -110,6 +118,11 @@ export function attentionCases(): Case[] {
       const layout = packLengths(groups), name = `${JSON.stringify(groups)}, capped`;
       const args = { ...forwardArgs(layout, heads, 4), ...more };
       return testCase("attention", name, args, { out: outBound(0), lse: lseBound });
+    }),
+    ...SINKS.map(([groups, heads, more]) => {
+      const args = { ...forwardArgs(packLengths(groups), heads, 1), ...more };
+      const name = `${JSON.stringify(groups)}, sinks`, sinks = sinksOf(heads[0]);
+      return testCase("attention", name, { ...args, sinks }, { out: outBound(0), lse: lseBound });
     }),
     // Scores around ±60: e^score would overflow without the shift, and most weights underflow.
     testCase("attention", "steep", forwardArgs(packLengths(LAYOUTS[9]!), HEADS[3], 20), {
@@ -151,6 +164,12 @@ export async function attentionBackwardCases(): Promise<Case[]> {
     const outputs = { dq: ofLargest(), dk: ofLargest(), dv: ofLargest() };
     cases.push(testCase("attention_backward", test.name, backward, outputs));
     if (args.headDim !== 12) continue;
+    const { rows, heads, headDim } = args, { out, lse, dout } = backward;
+    const ofSinks = { out, lse, dout, rows, heads, headDim, sinks: sinksOf(heads) };
+    const dsinks = normals(random, heads);
+    cases.push(testCase("sinks_backward", test.name, { ...ofSinks, dsinks }, {
+      dsinks: ofLargest(),
+    }));
     const nothing = { ...backward, dout: zeros(args.q.length) };
     cases.push(testCase("attention_backward", `${test.name}, dout 0`, nothing, outputs));
   }
@@ -224,6 +243,7 @@ export function attentionDecodeCases(): Case[] {
             ),
         ),
         testCase("attention_decode", name, args, outputs),
+        testCase("attention_decode", `${name}, sinks`, { ...args, sinks: sinksOf(heads) }, outputs),
         ...[1, 3, 17, 200].filter((_, w) => (w + h) % 2 === 0).map((window) =>
           testCase("attention_decode", `${name}, window ${window}`, { ...args, window }, outputs)
         ),

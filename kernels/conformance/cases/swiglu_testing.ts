@@ -1,18 +1,20 @@
 /** Cases of SwiGLU, forward and backward. */
+import type { GateOptions } from "../../ops/swiglu/spec.ts";
 import { junk, normals, stream } from "../../testing.ts";
 import { type Case, ofLargest, relative, testCase } from "../runner_testing.ts";
 import { LENGTHS } from "./elementwise_testing.ts";
 
-/** The gate's function is SiLU, and GELU or σ for some lengths. */
+/** The gate's function is SiLU, and GELU or σ or a limited one for some lengths. */
 export function swigluCases(): Case[] {
   const some = [0, 1, 17, 64, 1009, 100_003];
   return [
     ...LENGTHS.flatMap((n) => casesOf(n, {})),
     ...some.flatMap((n) => [...casesOf(n, { gelu: true }), ...casesOf(n, { sigmoid: true })]),
+    ...some.flatMap((n) => casesOf(n, { limit: 0.9 })),
   ];
 }
 
-function casesOf(length: number, option: { gelu?: boolean; sigmoid?: boolean }): Case[] {
+function casesOf(length: number, option: GateOptions): Case[] {
   const n = { n: length, ...option };
   const random = stream(`swiglu ${length}`),
     name = Object.keys(option).map((key) => ` ${key}`).join();

@@ -1,7 +1,7 @@
 /** The reference implementation of each operation, from the operation's folder in ops/. */
 import type { OpName, Ops } from "../../ops/ops.ts";
 import { adjustLogits } from "../../ops/adjust_logits/reference.ts";
-import { attention, attentionBackward } from "../../ops/attention/reference.ts";
+import { attention, attentionBackward, sinksBackward } from "../../ops/attention/reference.ts";
 import { attentionDecode } from "../../ops/attention_decode/reference.ts";
 import { dropout } from "../../ops/dropout/reference.ts";
 import { decodeLayer } from "../../ops/decode_layer/reference.ts";
@@ -58,6 +58,7 @@ export const REFERENCE_OPS: {
   gelu_backward: geluBackward,
   attention,
   attention_backward: attentionBackward,
+  sinks_backward: sinksBackward,
   attention_decode: attentionDecode,
   decode_layer: decodeLayer,
   gather_rows: gatherRows,

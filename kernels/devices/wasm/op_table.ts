@@ -1,7 +1,11 @@
 /** The implementation of each operation on the WASM device, from the operation's folder in ops/. */
 import { adjustLogitsWasm } from "../../ops/adjust_logits/wasm.ts";
 import { headBackwardWasm, headWasm } from "../../ops/head/wasm.ts";
-import { attentionBackwardWasm, attentionWasm } from "../../ops/attention/wasm.ts";
+import {
+  attentionBackwardWasm,
+  attentionWasm,
+  sinksBackwardWasm,
+} from "../../ops/attention/wasm.ts";
 import { attentionDecodeWasm } from "../../ops/attention_decode/wasm.ts";
 import { dropoutWasm } from "../../ops/dropout/wasm.ts";
 import { decodeLayerWasm } from "../../ops/decode_layer/wasm.ts";
@@ -56,6 +60,7 @@ export const wasmOps: { [K in OpName]: WasmOp<Ops[K]> } = {
   gelu_backward: geluBackwardWasm,
   attention: attentionWasm,
   attention_backward: attentionBackwardWasm,
+  sinks_backward: sinksBackwardWasm,
   attention_decode: attentionDecodeWasm,
   decode_layer: decodeLayerWasm,
   gather_rows: gatherRowsWasm,

@@ -1,6 +1,7 @@
 /** The implementation of each operation on the WebGPU device, from its folder in ops/. */
 import { adjustLogitsWebgpu } from "../../ops/adjust_logits/webgpu.ts";
 import { attentionBackwardWebgpu, attentionWebgpu } from "../../ops/attention/webgpu.ts";
+import { sinksBackwardWebgpu } from "../../ops/attention/sinks.wgsl.ts";
 import { attentionDecodeWebgpu } from "../../ops/attention_decode/webgpu.ts";
 import { decodeLayerWebgpu } from "../../ops/decode_layer/webgpu.ts";
 import { dropoutWebgpu } from "../../ops/dropout/webgpu.ts";
@@ -64,6 +65,7 @@ export const webgpuOps: { [K in OpName]: WebgpuOp<Ops[K]> } = {
   gelu_backward: geluBackwardWebgpu,
   attention: attentionWebgpu,
   attention_backward: attentionBackwardWebgpu,
+  sinks_backward: sinksBackwardWebgpu,
   attention_decode: attentionDecodeWebgpu,
   decode_layer: decodeLayerWebgpu,
   gather_rows: gatherRowsWebgpu,

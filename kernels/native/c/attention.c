@@ -124,20 +124,21 @@ static void attend_own(const Block *b, const Keys *keyRows) {
 
 /**
  * Units: ⌈rows / blockRows⌉ · kvHeads; the key head varies fastest. `keyRows` is 0 where the keys
- * are the rows. `window`, `softCap`: 0 = none. `firstKeysOffset`: where the tables of first keys
- * are in the scratch.
+ * are the rows. `sinks`, `window`, `softCap`: 0 = none. `firstKeysOffset`: where the tables of
+ * first keys are in the scratch.
  */
 KERNEL(attention,
-  q, k, v, out, lse, segments, rowSegment, keyRows, rows, heads, kvHeads, headDim, scale, softCap,
-  window, firstKeysOffset
+  q, k, v, sinks, out, lse, segments, rowSegment, keyRows, rows, heads, kvHeads, headDim, scale,
+  softCap, window, firstKeysOffset
 ) {
   char *const q = AT(q), *const k = AT(k), *const v = AT(v), *const out = AT(out),
     *const lse = AT(lse), *const keyRows = AT(keyRows);
+  const char *const sinks = AT(sinks);
   const int rows = args->rows, heads = args->heads, kvHeads = args->kvHeads,
     headDim = args->headDim, window = args->window;
   const float scale = args->scale;
   const uint32_t firstKeysOffset = args->firstKeysOffset;
-  const int group = heads / kvHeads, blockRows = TILE / group;
+  const int hasSinks = args->sinks != 0, group = heads / kvHeads, blockRows = TILE / group;
   const size_t queryStride = (size_t)heads * headDim * 4;
   int32_t *const firstKeys = (int32_t *)(scratch + firstKeysOffset);
   Block b = {
@@ -159,7 +160,7 @@ KERNEL(attention,
     b.k = k + keyOffset;
     b.v = v + keyOffset;
     pack_transposed(q + queryOffset, s->queryOffsets, count, headDim, scale, s->q);
-    softmax_begin(s, count);
+    softmax_begin(s, count, sinks + (size_t)head * group * 4, hasSinks ? group : 0);
     if (window != 0) {
       find_first_keys(&b, window, firstKeys);
       // The last keys first: so each query attends to itself before it meets a tile in which it

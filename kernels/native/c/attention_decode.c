@@ -355,7 +355,8 @@ void decode_attention(const Decode *d, int begin, int end, char *scratch) {
     };
     tile_offsets(s->queryOffsets, queryStride, (size_t)headDim * 4, some);
     pack_transposed(d->q + queryOffset, s->queryOffsets, count, headDim, d->scale, s->q);
-    softmax_begin(s, count);
+    const size_t sink = (size_t)(head * group + part * width) * 4;
+    softmax_begin(s, count, d->sinks + sink, d->hasSinks ? some : 0);
 
     for (int b = first; b < last;) {
       const Branch *branch = d->branches + b;
@@ -402,19 +403,20 @@ void decode_attention(const Decode *d, int begin, int end, char *scratch) {
 
 /** `prefetches`: whether this processor reads rows faster with prefetches than with plain reads. */
 /**
- * `packedPrefixK`, `softCap` and `window`: 0 = none.
+ * `packedPrefixK`, `sinks`, `softCap` and `window`: 0 = none.
  * Units: ⌈branchCount / blockBranches⌉ blocks · kvHeads · ⌈heads / kvHeads / width⌉ parts of a key
  * head's queries, `width` queries in each. The parts vary fastest, the blocks slowest.
  */
 KERNEL(attention_decode,
-  q, prefixK, packedPrefixK, prefixV, branchK, branchV, out, branches, branchCount, maxNew, heads,
-  kvHeads, headDim, scale, softCap, blockBranches, width, window
+  q, prefixK, packedPrefixK, prefixV, branchK, branchV, sinks, out, branches, branchCount, maxNew,
+  heads, kvHeads, headDim, scale, softCap, blockBranches, width, window
 ) {
   const int prefetches = PREFETCHES(options);
   const Decode d = {
     .q = AT(q), .prefixK = AT(prefixK),
     .packedPrefixK = args->packedPrefixK == 0 ? NULL : AT(packedPrefixK), .prefixV = AT(prefixV),
-    .branchK = AT(branchK), .branchV = AT(branchV), .out = AT(out),
+    .branchK = AT(branchK), .branchV = AT(branchV),
+    .sinks = AT(sinks), .hasSinks = args->sinks != 0, .out = AT(out),
     .branches = (const Branch *)AT(branches), .branchCount = args->branchCount, .maxNew = args->maxNew,
     .heads = args->heads, .kvHeads = args->kvHeads, .headDim = args->headDim, .scale = args->scale,
     .softCap = args->softCap, .blockBranches = args->blockBranches, .width = args->width, .window = args->window, .prefetches = prefetches,

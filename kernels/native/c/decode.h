@@ -14,12 +14,12 @@ typedef struct {
 /** The arguments of attention_decode. */
 typedef struct {
   /** packedPrefixK is NULL where there is none. */
-  const char *q, *prefixK, *packedPrefixK, *prefixV, *branchK, *branchV;
+  const char *q, *prefixK, *packedPrefixK, *prefixV, *branchK, *branchV, *sinks;
   char *out;
   const Branch *branches;
   int branchCount, maxNew, heads, kvHeads, headDim;
   float scale, softCap;
-  int blockBranches, width, window;
+  int blockBranches, width, window, hasSinks;
   /** Whether keys and values that memory holds are read ahead with prefetch instructions. */
   int prefetches;
 } Decode;

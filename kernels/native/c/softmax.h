@@ -41,13 +41,22 @@ static inline Softmax softmax_scratch(char *scratch, int headDim) {
   return s;
 }
 
-/** Initial state of `count` queries, which have not attended to any key. */
-static inline void softmax_begin(const Softmax *s, int count) {
+/**
+ * Initial state of `count` queries, which have not attended to any key. Each of `sinkCount`
+ * neighbouring queries attends to a key without a value, whose score is its sink; 0 = none does.
+ */
+static inline void softmax_begin(
+  const Softmax *s, int count, const char *sinks, int sinkCount
+) {
   for (int at = 0; at < STATE; at += ROW) {
     store16(s->m + at, (f32x16)MASKED);
     store16(s->l + at, (f32x16)0.0f);
   }
   for (int p = 0; p < s->panels; p++) zero_rows(s->o + (size_t)p * PANEL, count);
+  ONE_BY_ONE for (int i = 0; sinkCount > 0 && i < count; i++) {
+    store1(s->m + (size_t)i * 4, load1(sinks + (size_t)(i % sinkCount) * 4));
+    store1(s->l + (size_t)i * 4, 1.0f);
+  }
 }
 
 /** Copies `count` ≤ TILE keys and values into the scratch. */

@@ -63,3 +63,39 @@ KERNEL_OF(sigmoid_gate_backward, SwigluBackwardArgs) {
     STORE(dup, z);
   })
 }
+
+/** gpt-oss: the gate's function is a·σ(1.702·a), and inputs are limited (swiglu/spec.ts). */
+#define STEEPNESS 1.702f
+
+typedef struct {
+  double gate, up, out, n, limit;
+} ClampedArgs;
+
+KERNEL_OF(clamped_swiglu, ClampedArgs) {
+  const char *const gate = AT(gate), *const up = AT(up);
+  char *const out = AT(out);
+  const f32x16 most = (float)args->limit;
+  EACH_OF_UNITS(args->n, {
+    const f32x16 a = min16(most, LOAD(gate)), b = max16(-most, min16(most, LOAD(up)));
+    STORE(out, a * sigmoid(a * STEEPNESS) * (b + 1.0f));
+  })
+}
+
+typedef struct {
+  double dout, gate, up, dgate, dup, activated, n, limit;
+} ClampedBackwardArgs;
+
+KERNEL_OF(clamped_swiglu_backward, ClampedBackwardArgs) {
+  const char *const dout = AT(dout), *const gate = AT(gate), *const up = AT(up);
+  char *const dgate = AT(dgate), *const dup = AT(dup);
+  char *const activated = args->activated == 0 ? NULL : AT(activated);
+  const f32x16 most = (float)args->limit, zero = 0.0f;
+  EACH_OF_UNITS(args->n, {
+    const f32x16 x = LOAD(gate), y = LOAD(up), a = min16(most, x);
+    const f32x16 within = max16(-most, min16(most, y)), b = within + 1.0f;
+    const f32x16 c = a * STEEPNESS, s = sigmoid(c), z = LOAD(dout) * s;
+    if (activated != NULL) STORE(activated, a * s * b);
+    STORE(dgate, x <= most ? z * b * (1.0f + c * (1.0f - s)) : zero);
+    STORE(dup, y == within ? z * a : zero);
+  })
+}

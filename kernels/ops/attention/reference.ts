@@ -1,7 +1,12 @@
 /** Reference of attention over a packed batch, and its gradient: one row and head at a time. */
-import { floats, words } from "../common/reference_tensor.ts";
+import { type FloatArray, floats, words } from "../common/reference_tensor.ts";
 import { softCapOf, softCapSlope } from "../elementwise/reference.ts";
-import { type AttentionBackwardArgs, type AttentionForwardArgs, SEGMENT } from "./spec.ts";
+import {
+  type AttentionBackwardArgs,
+  type AttentionForwardArgs,
+  SEGMENT,
+  type SinksBackwardArgs,
+} from "./spec.ts";
 
 /**
  * The rows of k and v that a row attends to, in order: its prefix, then its segment up to itself.
@@ -47,7 +52,7 @@ export function attention(args: AttentionForwardArgs): void {
   const { rows, heads, kvHeads, headDim, scale } = args;
   const q = floats(args.q), k = floats(args.k), v = floats(args.v);
   const out = floats(args.out), lse = floats(args.lse);
-  const perKv = heads / kvHeads;
+  const perKv = heads / kvHeads, sinks = args.sinks && floats(args.sinks);
   const attended = new AttendedRows(args);
   const p = new Float64Array(attended.rows.length), mix = new Float64Array(headDim);
   for (let i = 0; i < rows; i++) {
@@ -55,7 +60,7 @@ export function attention(args: AttentionForwardArgs): void {
     for (let h = 0; h < heads; h++) {
       const qAt = (i * heads + h) * headDim;
       const kvHead = Math.floor(h / perKv);
-      let max = -Infinity;
+      let max = sinks?.[h] ?? -Infinity;
       for (let c = 0; c < count; c++) {
         const kAt = (attended.rows[c]! * kvHeads + kvHead) * headDim;
         let dot = 0;
@@ -63,7 +68,7 @@ export function attention(args: AttentionForwardArgs): void {
         p[c] = softCapOf(scale * dot, args.softCap);
         max = Math.max(max, p[c]!);
       }
-      let total = 0;
+      let total = sinks === undefined ? 0 : Math.exp(sinks[h]! - max);
       mix.fill(0);
       for (let c = 0; c < count; c++) {
         const weight = Math.exp(p[c]! - max);
@@ -115,4 +120,34 @@ export function attentionBackward(args: AttentionBackwardArgs): void {
   floats(args.dq).set(dq);
   floats(args.dk).set(dk);
   floats(args.dv).set(dv);
+}
+
+/** The arguments of `sinks_backward` as arrays, for devices that compute in the host's memory. */
+export type SinksOnHost = {
+  [P in keyof SinksBackwardArgs]: SinksBackwardArgs[P] extends number ? number : FloatArray;
+};
+
+export function addSinkGradients(args: SinksOnHost): void {
+  const { dout, out, lse, sinks, dsinks, rows, heads, headDim } = args;
+  for (let h = 0; h < heads; h++) {
+    let sum = 0;
+    for (let at = h; at < rows * heads; at += heads) {
+      let delta = 0;
+      for (let e = at * headDim; e < (at + 1) * headDim; e++) delta += dout[e]! * out[e]!;
+      sum += Math.exp(sinks[h]! - lse[at]!) * delta;
+    }
+    dsinks[h]! -= sum;
+  }
+}
+
+export function sinksBackward(args: SinksBackwardArgs): void {
+  const { dout, out, lse, sinks, dsinks } = args;
+  addSinkGradients({
+    ...args,
+    dout: floats(dout),
+    out: floats(out),
+    lse: floats(lse),
+    sinks: floats(sinks),
+    dsinks: floats(dsinks),
+  });
 }

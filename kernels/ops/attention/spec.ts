@@ -22,6 +22,10 @@
  * the rows of k and v that belong to each segment. A segment may have more keys than rows: the
  * first ones are keys of earlier positions, which all its rows attend to.
  *
+ * With sinks (gpt-oss) each query head also attends to a key without a value, whose score is its
+ * sink: e^sink is added to the sum of the softmax, so lse has it too. Nothing else of the backward
+ * changes; `sinks_backward` adds dsink_h = −Σ_i e^(sink_h − lse_i)·δ_i.
+ *
  * No [rows, rows] matrix is ever stored.
  */
 import type { Tensor } from "../../tensor.ts";
@@ -67,6 +71,19 @@ export interface AttentionForwardArgs extends AttentionArgs {
    * and v, too. Absent = the keys are the segment's rows.
    */
   keys?: Tensor; // u32 [segmentCount, 2]
+  /** Absent = none. */
+  sinks?: Tensor; // [heads]
+}
+
+export interface SinksBackwardArgs {
+  dout: Tensor; // [rows, heads·headDim]
+  out: Tensor; // [rows, heads·headDim]
+  lse: Tensor; // [rows, heads]
+  sinks: Tensor; // [heads]
+  dsinks: Tensor; // [heads], increased
+  rows: number;
+  heads: number;
+  headDim: number;
 }
 
 export interface AttentionBackwardArgs extends AttentionArgs {

@@ -1,7 +1,8 @@
 /** CPU bindings of attention over a packed batch, and of its gradient. */
 import { RgxError } from "../../../core/errors.ts";
 import type { WasmOp } from "../common/wasm_op.ts";
-import type { AttentionBackwardArgs, AttentionForwardArgs } from "./spec.ts";
+import { addSinkGradients } from "./reference.ts";
+import type { AttentionBackwardArgs, AttentionForwardArgs, SinksBackwardArgs } from "./spec.ts";
 
 /** Number of queries or keys in a tile (TILE of pack.h). */
 export const TILE = 96;
@@ -37,6 +38,7 @@ export const attentionWasm: WasmOp<AttentionForwardArgs> = (args, ctx) => {
     scratchBytes: firstKeysOffset + (window === undefined ? 0 : FIRST_KEYS_BYTES),
     args: {
       ...args,
+      sinks: args.sinks,
       keyRows: args.keys,
       softCap: args.softCap ?? 0,
       window: windowOf(window),
@@ -59,5 +61,18 @@ export const attentionBackwardWasm: WasmOp<AttentionBackwardArgs> = (args, ctx) 
     grain: 1,
     scratchBytes: 4 * TILE * (2 * TILE + 6 + 10 * padded) + 512,
     args: { ...args, softCap: args.softCap ?? 0, window: windowOf(args.window) },
+  });
+};
+
+/** On the host: it is little beside the products of attention. */
+export const sinksBackwardWasm: WasmOp<SinksBackwardArgs> = (args, ctx) => {
+  const { dout, out, lse, sinks, dsinks } = args;
+  addSinkGradients({
+    ...args,
+    dout: ctx.f32(dout),
+    out: ctx.f32(out),
+    lse: ctx.f32(lse),
+    sinks: ctx.f32(sinks),
+    dsinks: ctx.f32(dsinks),
   });
 };

@@ -36,6 +36,7 @@ import {
   unitsForAttention,
 } from "./matrix_attention.ts";
 import type { AttentionArgs, AttentionBackwardArgs, AttentionForwardArgs } from "./spec.ts";
+import { addSinks } from "./sinks.wgsl.ts";
 import { Tiles, type TileShape } from "./tiles.wgsl.ts";
 
 /** A window that is longer than every sequence. */
@@ -81,6 +82,11 @@ const tileOf = (chosen: TileShape | typeof MATRIX | undefined) =>
   chosen === MATRIX ? undefined : chosen;
 
 export const attentionWebgpu: WebgpuOp<AttentionForwardArgs> = (args, ctx) => {
+  withoutSinks(args, ctx);
+  if (args.sinks !== undefined) addSinks({ ...args, sinks: args.sinks }, ctx);
+};
+
+const withoutSinks: WebgpuOp<AttentionForwardArgs> = (args, ctx) => {
   if (args.keys !== undefined) throw new RgxError("attention on webgpu: keys apart from the rows");
   const { heads, kvHeads, headDim, segments, rowSegment } = args;
   const width = heads * headDim, keyWidth = kvHeads * headDim;

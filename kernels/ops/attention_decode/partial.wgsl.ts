@@ -198,7 +198,9 @@ export function branchSpec(options: PartialOptions): KernelSpec {
  * One invocation for each vector of the output. The pieces of the branch's keys come first; at
  * least one of them has keys.
  */
-export function mergeSpec({ headDim }: { headDim: number }): KernelSpec {
+export function mergeSpec(
+  { headDim, sinks = false }: { headDim: number; sinks?: boolean },
+): KernelSpec {
   const type = headType(headDim), vectors = headDim / (headDim % 4 === 0 ? 4 : 2);
   const findPeak = (kind: string) =>
     `for (var z = 0u; z < p.${kind}_pieces; z++) ` +
@@ -214,18 +216,20 @@ export function mergeSpec({ headDim }: { headDim: number }): KernelSpec {
   }`;
   return {
     name: "attention_decode.merge",
-    reads: `${type} branch_mixes prefix_mixes, vec2<f32> branch_sums prefix_sums`,
+    reads: `${type} branch_mixes prefix_mixes, vec2<f32> branch_sums prefix_sums${
+      sinks ? ", f32 sinks" : ""
+    }`,
     writes: `${type} outputs`,
-    params: "u32 n rows branch_pieces prefix_pieces",
+    params: "u32 n rows heads branch_pieces prefix_pieces",
     code: `${EXP}
 ${entryPoint(GROUP)}
   let at = (group.x + group.y * groups.x) * ${GROUP}u + local;
   if (at >= p.n) { return; }
   let row = at / ${vectors}u;
-  var peak = -1e30;
+  var peak = ${sinks ? "sinks[row % p.heads]" : "-1e30"};
   ${findPeak("branch")}
   ${findPeak("prefix")}
-  var total = 0.0;
+  var total = ${sinks ? "exp_f32(sinks[row % p.heads] - peak)" : "0.0"};
   var mix = ${type}();
   ${addMixes("branch")}
   ${addMixes("prefix")}

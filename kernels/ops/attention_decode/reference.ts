@@ -8,7 +8,7 @@ export function attentionDecode(args: AttentionDecodeArgs): void {
   const q = floats(args.q), out = floats(args.out), branches = words(args.branches);
   const prefixK = floats(args.prefixK), prefixV = floats(args.prefixV);
   const branchK = floats(args.branchK), branchV = floats(args.branchV);
-  const perKv = heads / kvHeads;
+  const perKv = heads / kvHeads, sinks = args.sinks && floats(args.sinks);
   const mix = new Float64Array(headDim);
   for (let b = 0; b < count; b++) {
     const prefixBegin = branches[b * BRANCH.columns + BRANCH.prefixBegin]!;
@@ -29,7 +29,7 @@ export function attentionDecode(args: AttentionDecodeArgs): void {
         const row = c < prefixRows ? prefixBegin + c : slot * maxNew + hidden + (c - prefixRows);
         return (row * kvHeads + kvHead) * headDim;
       };
-      let max = -Infinity;
+      let max = sinks?.[h] ?? -Infinity;
       for (let c = 0; c < p.length; c++) {
         const keys = c < prefixRows ? prefixK : branchK, kAt = keyAt(c);
         let dot = 0;
@@ -37,7 +37,7 @@ export function attentionDecode(args: AttentionDecodeArgs): void {
         p[c] = softCapOf(scale * dot, args.softCap);
         max = Math.max(max, p[c]!);
       }
-      let total = 0;
+      let total = sinks === undefined ? 0 : Math.exp(sinks[h]! - max);
       mix.fill(0);
       for (let c = 0; c < p.length; c++) {
         const values = c < prefixRows ? prefixV : branchV, vAt = keyAt(c);

@@ -41,4 +41,6 @@ export interface AttentionDecodeArgs {
   softCap?: number;
   /** Number of positions of its slot that a query attends to, at least 1; absent = all. */
   window?: number;
+  /** As in `attention`. */
+  sinks?: Tensor; // [heads]
 }

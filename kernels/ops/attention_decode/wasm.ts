@@ -48,6 +48,7 @@ export const attentionDecodeWasm: WasmOp<AttentionDecodeArgs> = (args, ctx) => {
     args: {
       ...args,
       packedPrefixK: 0,
+      sinks: args.sinks,
       branchCount: args.count,
       blockBranches,
       width,

@@ -79,17 +79,19 @@ export const attentionDecodeWebgpu: WebgpuOp<AttentionDecodeArgs> = (args, ctx) 
   }
   const vectors = n / (headDim % 4 === 0 ? 4 : 2);
   ctx.dispatch({
-    kernel: mergePieces({ headDim }),
+    kernel: mergePieces({ headDim, sinks: args.sinks !== undefined }),
     buffers: {
       branch_mixes: branchPartials.mixes,
       branch_sums: branchPartials.sums,
       prefix_mixes: prefixPartials.mixes,
       prefix_sums: prefixPartials.sums,
+      ...(args.sinks === undefined ? {} : { sinks: args.sinks }),
       outputs: args.out,
     },
     params: {
       n: vectors,
       rows: count * heads,
+      heads,
       branch_pieces: branchCount,
       prefix_pieces: allPrefixCount,
     },

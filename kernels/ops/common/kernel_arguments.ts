@@ -25,14 +25,14 @@ export interface KernelArguments {
   matmul_dot: "x" | "w" | "out" | "m" | "n" | "k" | "alpha" | "accumulate";
   matmul_halves_prepare: "x" | "k" | "factor" | "to";
   matmul_halves_dot: "bf16" | "x" | "w" | "out" | "m" | "n" | "k" | "alpha" | "accumulate";
-  attention: "q" | "k" | "v" | "out" | "lse" | "segments" | "rowSegment" | "keyRows" | "rows"
-    | "heads" | "kvHeads" | "headDim" | "scale" | "softCap" | "window" | "firstKeysOffset";
+  attention: "q" | "k" | "v" | "sinks" | "out" | "lse" | "segments" | "rowSegment" | "keyRows"
+    | "rows" | "heads" | "kvHeads" | "headDim" | "scale" | "softCap" | "window" | "firstKeysOffset";
   attention_backward: "q" | "k" | "v" | "out" | "lse" | "dout" | "dq" | "dk" | "dv" | "segments"
     | "rowSegment" | "segmentCount" | "heads" | "kvHeads" | "headDim" | "scale" | "softCap"
     | "window";
-  attention_decode: "q" | "prefixK" | "packedPrefixK" | "prefixV" | "branchK" | "branchV" | "out"
-    | "branches" | "branchCount" | "maxNew" | "heads" | "kvHeads" | "headDim" | "scale" | "softCap"
-    | "blockBranches" | "width" | "window";
+  attention_decode: "q" | "prefixK" | "packedPrefixK" | "prefixV" | "branchK" | "branchV"
+    | "sinks" | "out" | "branches" | "branchCount" | "maxNew" | "heads" | "kvHeads" | "headDim"
+    | "scale" | "softCap" | "blockBranches" | "width" | "window";
   decode_layer: "x" | "inputNorm" | "wq" | "wk" | "wv" | "wo" | "postNorm" | "wGate" | "wUp"
     | "wDown" | "cos" | "sin" | "positions" | "cacheRow" | "branches" | "prefixK" | "packedPrefixK"
     | "prefixV" | "branchK" | "branchV" | "keptRow" | "keptH" | "keptQ" | "keptK" | "keptV"
@@ -62,6 +62,9 @@ export interface KernelArguments {
   swiglu_backward: "dout" | "gate" | "up" | "dgate" | "dup" | "activated" | "n";
   sigmoid_gate: "gate" | "up" | "out" | "n";
   sigmoid_gate_backward: "dout" | "gate" | "up" | "dgate" | "dup" | "activated" | "n";
+  clamped_swiglu: "gate" | "up" | "out" | "n" | "limit";
+  clamped_swiglu_backward: "dout" | "gate" | "up" | "dgate" | "dup" | "activated" | "n"
+    | "limit";
   sample_plain: "logits" | "scored" | "counters" | "tokens" | "distances" | "vocab"
     | "temperature";
   sample_filtered: "logits" | "scored" | "counters" | "tokens" | "distances" | "vocab"

@@ -3,19 +3,30 @@
  *   dgate = dout·up·σ·(1 + gate·(1 − σ));  dup = dout·gate·σ.
  * σ must not overflow for large negative gates. With `gelu` (GeGLU; Shazeer 2020) the function of
  * the gate is GELU in its tanh form (../gelu/spec.ts) in place of silu, with `sigmoid` σ itself.
+ * With a `limit` (gpt-oss) out = a·σ(1.702·a)·(b + 1), where a is the gate, at most the limit, and
+ * b is up within ±limit; where an input is beyond, its derivative is 0.
  */
 import type { Tensor } from "../../tensor.ts";
 
-export interface SwigluArgs {
+/** Which function of the gate; default SiLU. At most one of them is given. */
+export interface GateOptions {
+  gelu?: boolean;
+  sigmoid?: boolean;
+  /** Above 0. */
+  limit?: number;
+}
+
+/** The factor of the gate within σ, with a limit. */
+export const STEEPNESS = 1.702;
+
+export interface SwigluArgs extends GateOptions {
   gate: Tensor; // [n]
   up: Tensor; // [n]
   out: Tensor; // [n], may be gate or up
   n: number;
-  gelu?: boolean;
-  sigmoid?: boolean;
 }
 
-export interface SwigluBackwardArgs {
+export interface SwigluBackwardArgs extends GateOptions {
   dout: Tensor; // [n]
   gate: Tensor; // [n]
   up: Tensor; // [n]
@@ -24,6 +35,4 @@ export interface SwigluBackwardArgs {
   /** Receives the output of the forward again; absent where it is not needed. */
   activated?: Tensor; // [n]
   n: number;
-  gelu?: boolean;
-  sigmoid?: boolean;
 }

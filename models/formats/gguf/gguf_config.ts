@@ -90,7 +90,7 @@ const ROTARY_OTHERS = [
 function sizesOf({ layerNorm, gguf }: Architecture): typeof SIZES {
   const other = layerNorm ? "attention.layer_norm_rms_epsilon" : "attention.layer_norm_epsilon";
   return SIZES.filter(([key]) => key !== other).map(([key, size, type]) =>
-    gguf === "qwen3moe" && size === "intermediateSize"
+    (gguf === "qwen3moe" || gguf === "gpt-oss") && size === "intermediateSize"
       ? [`expert_${key}`, size, type] as const
       : [key, size, type] as const
   );
@@ -222,6 +222,10 @@ export function ggufConfig(
   }
   readKvHeads(file, architecture, config);
   if (gguf === "qwen35") readDelta(file, config);
+  if (gguf === "gpt-oss" && scaling !== null) {
+    // llama.cpp's files do not say it; the published models do not round.
+    scaling = { ...scaling, truncate: false };
+  }
   checkHeads(file, architecture, config);
   const normalize = architecture.experts?.normalize ?? null;
   if (normalize !== null) config[normalize] = true;
@@ -393,7 +397,7 @@ function refuseUnknown(file: GgufFile, architecture: GgufArchitecture): void {
       `${file.label}: the metadata "${key}" (${String(value).slice(0, 40)}) are not understood`,
       {
         advice: name.startsWith("expert_")
-          ? "Of models with experts, Qwen3-MoE and Mixtral are supported."
+          ? "Of models with experts, Qwen3-MoE, Mixtral and gpt-oss are supported."
           : "The model computes something that rgx does not: use another model.",
       },
     );

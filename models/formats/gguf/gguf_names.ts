@@ -43,9 +43,11 @@ const PARTS: Readonly<Record<LayerPart | OncePart, string>> = {
   dtBias: "ssm_dt",
   deltaNorm: "ssm_norm",
   deltaOut: "ssm_out",
+  sinks: "attn_sinks",
 };
 /** Names that differ in files of one architecture. */
 const OTHERS: Readonly<Record<string, Partial<typeof PARTS>>> = {
+  "gpt-oss": { postNorm: "post_attention_norm" },
   lfm2: { finalNorm: "token_embd_norm" },
   qwen35: { postNorm: "post_attention_norm", conv: "ssm_conv1d" },
 };

@@ -7,6 +7,7 @@
  */
 import { RgxError, UsageError } from "../../../core/errors.ts";
 import { architectureOf, modelTensors } from "../../architectures/mod.ts";
+import { alternates } from "../../architectures/mixtures.ts";
 import type { ModelConfig } from "../../architectures/model_config.ts";
 import type { GgufFile } from "./gguf.ts";
 import {
@@ -30,8 +31,10 @@ import type { WeightReader } from "../weight_reader.ts";
 /** Where a tensor is in the file, and how its values differ from Hugging Face's. */
 interface Place {
   stored: string;
-  /** A tensor whose matrices follow those of this one, expert by expert: up after gate. */
+  /** A tensor whose pieces follow those of this one: up after gate. */
   second: string | null;
+  /** The number of such pieces: one for each expert, or each row of gate. */
+  pieces: number;
   /** The dimensions in the file, from those of Hugging Face. */
   shapeOf: (given: readonly number[]) => readonly number[];
   transposed: boolean;
@@ -59,11 +62,14 @@ export function ggufWeights(file: GgufFile, config: ModelConfig): WeightReader {
     places.set(tensor.name, {
       stored: stored!,
       second,
+      pieces: alternates(architectureOf(config))
+        ? tensor.shape[0]! * tensor.shape[1]! / 2
+        : tensor.shape[0]!,
       shapeOf: (shape) => {
-        const [count, rows, width] = shape;
+        const [count, rows, ...width] = shape;
         return second === null
           ? ggufShape(config, { ...tensor, shape })
-          : [count!, rows! / 2, width!];
+          : [count!, rows! / 2, ...width];
       },
       transposed: isTransposed(config, tensor),
       heads: interleavedHeads(config, tensor),
@@ -100,20 +106,19 @@ export function ggufWeights(file: GgufFile, config: ModelConfig): WeightReader {
     const type = file.info(place.stored).type.name;
     return place.second !== null && file.info(place.second).type.name !== type ? null : type;
   };
-  /** Bytes of two tensors, alternately those of one expert. */
+  /** Bytes of two tensors, alternately a piece of each. */
   const alternate = async (
-    first: string,
-    second: string,
+    { stored: first, second, pieces }: Place,
     from: number,
     out: Uint8Array<ArrayBuffer>,
   ) => {
-    const { begin, end, shape } = file.info(first), size = (end - begin) / shape[0]!;
+    const { begin, end } = file.info(first), size = (end - begin) / pieces;
     await readPieces(
       size,
       from,
       out,
       (piece, at, part) =>
-        file.bytesInto(piece % 2 === 0 ? first : second, Math.floor(piece / 2) * size + at, part),
+        file.bytesInto(piece % 2 === 0 ? first : second!, Math.floor(piece / 2) * size + at, part),
     );
   };
   return {
@@ -132,9 +137,9 @@ export function ggufWeights(file: GgufFile, config: ModelConfig): WeightReader {
       const values = order === null ? read : orderHeads(read, shape[0]!, order, false);
       if (isRate) return values.map((x) => Math.log(-x));
       if (place.second !== null) {
-        const size = values.length / shape[0]!, out = new Float32Array(2 * values.length);
+        const size = values.length / place.pieces, out = new Float32Array(2 * values.length);
         const second = await file.float32(place.second);
-        for (let e = 0; e < shape[0]!; e++) {
+        for (let e = 0; e < place.pieces; e++) {
           out.set(values.subarray(e * size, (e + 1) * size), 2 * e * size);
           out.set(second.subarray(e * size, (e + 1) * size), (2 * e + 1) * size);
         }
@@ -154,7 +159,7 @@ export function ggufWeights(file: GgufFile, config: ModelConfig): WeightReader {
       checkShape(place, shape);
       if (second !== null) {
         const { begin, end } = file.info(stored), out = new Uint8Array(2 * (end - begin));
-        await alternate(stored, second, 0, out);
+        await alternate(place, 0, out);
         return out;
       }
       const bytes = await file.bytes(stored);
@@ -166,7 +171,7 @@ export function ggufWeights(file: GgufFile, config: ModelConfig): WeightReader {
       if (place.heads !== null || place.order !== null) return false;
       checkShape(place, shape);
       if (second === null) await file.bytesInto(stored, from, out);
-      else await alternate(stored, second, from, out);
+      else await alternate(place, from, out);
       return true;
     },
   };

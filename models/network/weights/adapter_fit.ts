@@ -3,12 +3,12 @@
  * right shape, and no other. A file for another base is refused before any of it is used.
  */
 import { RgxError } from "../../../core/errors.ts";
-import { parameterNames } from "../../architectures/mixtures.ts";
 import {
   embeddingName,
   headName,
   LM_HEAD,
   moduleNames,
+  parameterNames,
   peftPath,
 } from "../../architectures/mod.ts";
 import { isBlockType } from "../../formats/stored_weight.ts";

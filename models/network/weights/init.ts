@@ -54,7 +54,7 @@ export function initWeights(
     } else if (part === "aLog") {
       // Heads that forget at different rates.
       data.forEach((_, head) => data[head] = Math.log(1 + 15 * (head + 0.5) / data.length));
-    } else if (!name.endsWith(".bias")) {
+    } else if (!name.endsWith(".bias") && part !== "sinks") {
       data.fill(part !== "deltaNorm" && part !== "dtBias" && architectureOf(config).norm1 ? 0 : 1);
     }
     weights.set(name, data);

@@ -215,6 +215,8 @@ export type LayerWeights = Record<Module, Linear> & {
   conv: Parameter | null;
   /** What only a delta rule has; null without one. */
   delta: { aLog: Parameter; dtBias: Parameter } | null;
+  /** What the softmax of each head has besides; null = nothing. */
+  sinks: Parameter | null;
   norms: Partial<Record<LayerNorm, NormWeights>>;
 };
 
@@ -339,6 +341,7 @@ export function arrangeWeights(
           dtBias: get(modulePath(config, layer, "dtBias")),
         }
         : null,
+      sinks: hasPart(config, "sinks", layer) ? get(modulePath(config, layer, "sinks")) : null,
       norms: Object.fromEntries(norms),
     };
   });
@@ -369,8 +372,8 @@ export function arrangeWeights(
 /** An input norm counts as one layer lower: its gradient needs the layer's input's derivative. */
 function lowestTrained(layers: readonly LayerWeights[]): number {
   const trains = (norm: NormWeights) => norm.weight.grad !== null || norm.bias?.grad != null;
-  for (const [l, { norms, conv, delta, ...linears }] of layers.entries()) {
-    const { inputNorm, ...others } = norms, numbers = [conv, delta?.aLog, delta?.dtBias];
+  for (const [l, { norms, conv, delta, sinks, ...linears }] of layers.entries()) {
+    const { inputNorm, ...others } = norms, numbers = [conv, delta?.aLog, delta?.dtBias, sinks];
     if (inputNorm !== undefined && trains(inputNorm)) return l - 1;
     const inLinears = Object.values(linears as Record<Module, Linear>).some(
       ({ dweight, bias, lora }) => dweight !== null || bias?.grad != null || lora?.da != null,

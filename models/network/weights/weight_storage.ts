@@ -77,8 +77,8 @@ export function planStorage(
 }
 
 /** Whether a weight may be stored: a router's choice is its floats', a convolution no product. */
-function isStored({ part, shape }: Pick<ModelTensor, "part" | "shape">): boolean {
-  return shape.length > 1 && part !== "router" && part !== "conv";
+function isStored({ part, kind, shape }: ModelTensor): boolean {
+  return kind === "weight" && shape.length > 1 && part !== "router" && part !== "conv";
 }
 
 /** Whether a weight can be stored in a type; the matrices of experts are whole panels of it. */

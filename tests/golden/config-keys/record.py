@@ -5,6 +5,7 @@
         gemma3_text
     python record.py gemma2_lfm2.json gemma2 lfm2
     python record.py qwen3_5.json qwen3_5_text
+    python record.py gpt_oss.json gpt_oss
 
 The weights are a function of their names (`weight` below, and in config_keys_golden_test.ts), so the
 file holds none. Each case is a folder with a changed config.json and the weights of the unchanged
@@ -88,6 +89,10 @@ BASES |= {
         "model_type": "qwen3_5_text", **SIZES, **ROPE, "full_attention_interval": 2,
         "linear_num_key_heads": 2, "linear_num_value_heads": 4, "linear_key_head_dim": 8,
         "linear_value_head_dim": 4, "linear_conv_kernel_dim": 4,
+    },
+    "gpt_oss": {
+        "model_type": "gpt_oss", **SIZES, **ROPE, "sliding_window": 5, "num_local_experts": 3,
+        "num_experts_per_tok": 2, "swiglu_limit": 0.5,
     },
 }
 LINEAR = {"rope_type": "linear", "factor": 4.0}
@@ -257,7 +262,9 @@ def logits(json, tensors):
     with tempfile.TemporaryDirectory(dir=FAST) as folder:
         pathlib.Path(folder, "config.json").write_text(json_text(json))
         save_file(tensors, folder + "/model.safetensors", {"format": "pt"})
-        model = AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float64)
+        # The grouped products of experts have no float64.
+        how = {"experts_implementation": "eager"} if "num_local_experts" in json else {}
+        model = AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float64, **how)
         model.eval()
         # A parameter that the file lacks would have random values.
         missing = [n for n in model.state_dict() if n not in tensors and n != "lm_head.weight"]

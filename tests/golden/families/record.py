@@ -90,6 +90,12 @@ FAMILIES = {
         "sliding_window": 9, "router_aux_loss_coef": 0.5,
         "rope_parameters": {"rope_theta": 500.0, "rope_type": "default"},
     },
+    "gpt_oss": {
+        **SIZES, **HEAD, "hidden_size": 32, "intermediate_size": 32, "num_hidden_layers": 3,
+        "num_local_experts": 4, "num_experts_per_tok": 2, "sliding_window": 5,
+        "swiglu_limit": 0.8, "router_aux_loss_coef": 0.5,
+        "rope_parameters": {**YARN, "rope_theta": 500.0, "truncate": False},
+    },
     "qwen3_5_text": {
         **SIZES, "head_dim": 16, "linear_num_key_heads": 2, "linear_num_value_heads": 4,
         "linear_key_head_dim": 8, "linear_value_head_dim": 4, "tie_word_embeddings": True,
@@ -170,7 +176,7 @@ def record(family, folder):
         AutoConfig.for_model(family, **FAMILIES[family]), attn_implementation="eager"
     )
     for name, parameter in model.named_parameters():
-        if parameter.dim() == 1 and "bias" not in name:
+        if parameter.dim() == 1 and "bias" not in name and "sinks" not in name:
             parameter.data += 0.3 * torch.randn_like(parameter)
         else:
             parameter.data = (0.9 if "embed" in name else 0.35) * torch.randn_like(parameter)
@@ -229,7 +235,21 @@ def record_adapter(model, folder, ids):
     (folder / "adapter_config.json").write_text(json.dumps(config, indent=1, sort_keys=True) + "\n")
 
 
+def record_mxfp4(folder):
+    """Random blocks and scales of experts, and the values that transformers makes of them."""
+    from transformers.integrations.mxfp4 import _convert_moe_packed_tensors
+
+    name = "model.layers.0.mlp.experts.down_proj"
+    blocks = torch.randint(0, 256, (2, 3, 2, 16), dtype=torch.uint8)
+    scales = torch.randint(120, 132, (2, 3, 2), dtype=torch.uint8)
+    values = _convert_moe_packed_tensors(blocks, scales).contiguous()
+    tensors = {f"{name}_blocks": blocks, f"{name}_scales": scales, "values": values}
+    save_file(tensors, folder / "mxfp4.safetensors")
+
+
 for family in sys.argv[2:] or FAMILIES:
     if family.startswith("qwen3_5"):
         in_float64()  # These are the last ones.
     record(family, pathlib.Path(sys.argv[1], family))
+    if family == "gpt_oss":
+        record_mxfp4(pathlib.Path(sys.argv[1], family))
