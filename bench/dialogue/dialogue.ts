@@ -3,13 +3,15 @@
  * record. `play_dialogues.ts` plays many of them at once.
  */
 import type { EnvironmentKeys, RunConfig } from "../../configs/schema/run_config.ts";
-import type { ChatMessage } from "../../core/chat_message.ts";
+import type { ChatMessage, Tool } from "../../core/chat_message.ts";
 import { UsageError } from "../../core/errors.ts";
 import { maxOf, mean, minOf } from "../../core/statistics.ts";
+import { SAMPLE_START } from "../../data/empty_source.ts";
 import {
   environmentName,
   type OpenEnvironments,
 } from "../../rewards/environments/open_environments.ts";
+import type { Entry } from "../../tasks/types.ts";
 import type { EncodedPrompt, PromptEncoder } from "../evaluation/prompt_encoder.ts";
 import type { DialogueRow, Segment } from "./segments.ts";
 import type { Transcript } from "./transcript.ts";
@@ -90,6 +92,23 @@ export function endTokens(
     advice: "Take a model whose chat template has tools; in training, model.chat_template names " +
       "another template. An environment with step needs none.",
   });
+}
+
+/** The problem with its tools, and with the environment's observation after its last message. */
+export function withObservation(
+  given: Entry,
+  observation: string,
+  tools: readonly Tool[],
+): Entry {
+  const shown = tools.length === 0 ? {} : { tools };
+  const entry = { ...given, templateVariables: { ...given.templateVariables, ...shown } };
+  const { messages } = entry, last = messages?.at(-1);
+  const metadata = { ...entry.metadata, [SAMPLE_START]: null };
+  if (messages === undefined || last === undefined) {
+    return { ...entry, metadata, question: entry.question + observation };
+  }
+  const content = last.content + observation;
+  return { ...entry, metadata, messages: [...messages.slice(0, -1), { ...last, content }] };
 }
 
 /** A dialogue that has ended. */

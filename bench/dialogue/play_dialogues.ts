@@ -8,7 +8,6 @@ import type { RunConfig } from "../../configs/schema/run_config.ts";
 import type { ChatMessage, Tool as ShownTool, ToolCall } from "../../core/chat_message.ts";
 import { RgxError, UsageError } from "../../core/errors.ts";
 import { RandomStream } from "../../core/philox.ts";
-import { SAMPLE_START } from "../../data/empty_source.ts";
 import type { SplitProblems } from "../../data/held_out.ts";
 import {
   type Environment,
@@ -34,7 +33,7 @@ import type {
 import type { Entry } from "../../tasks/types.ts";
 import type { EncodedPrompt, PromptEncoder } from "../evaluation/prompt_encoder.ts";
 import { AgentChat, longestPrompt } from "./agent_chat.ts";
-import type { Dialogue, DialogueSetup, StopReason } from "./dialogue.ts";
+import { type Dialogue, type DialogueSetup, type StopReason, withObservation } from "./dialogue.ts";
 import type { Segment } from "./segments.ts";
 
 /** A problem, and which of its dialogues are wanted. */
@@ -74,9 +73,13 @@ export async function playDialogues(
   options: PlayOptions,
 ): Promise<Dialogue[][]> {
   const game = new Game(starts, options);
-  await game.begin();
-  await game.play();
-  return game.end();
+  try {
+    await game.begin();
+    await game.play();
+    return game.end();
+  } finally {
+    game.hasEnded = true;
+  }
 }
 
 /** Number of problems whose start is tried before a run. */
@@ -143,19 +146,6 @@ function cannotBegin({ name }: Environment, error: string | null): UsageError {
 /** The fields of a problem, as `reset` gets them. */
 export function rowOf({ question, answer, messages, metadata }: Entry): Record<string, unknown> {
   return { ...metadata, question, answer, ...(messages === undefined ? {} : { messages }) };
-}
-
-/** The problem with its tools, and with the environment's observation after its last message. */
-function withObservation(given: Entry, observation: string, tools: readonly ShownTool[]): Entry {
-  const shown = tools.length === 0 ? {} : { tools };
-  const entry = { ...given, templateVariables: { ...given.templateVariables, ...shown } };
-  const { messages } = entry, last = messages?.at(-1);
-  const metadata = { ...entry.metadata, [SAMPLE_START]: null };
-  if (messages === undefined || last === undefined) {
-    return { ...entry, metadata, question: entry.question + observation };
-  }
-  const content = last.content + observation;
-  return { ...entry, metadata, messages: [...messages.slice(0, -1), { ...last, content }] };
 }
 
 /** A dialogue that is played. */
@@ -255,6 +245,8 @@ interface Asked {
 const ANY_TIME = 1e6;
 
 class Game {
+  /** What is said afterwards, by environments that are closed, is no reply. */
+  hasEnded = false;
   readonly #players: Player[];
 
   constructor(
@@ -646,6 +638,7 @@ class Game {
     const known = transcript?.find(place, call, environment) ?? null;
     if (known?.outcome != null) return known.outcome;
     const [outcome] = await environment.answer([call], known === null ? limit : ANY_TIME);
+    if (this.hasEnded) await new Promise(() => {});
     if (known === null) await transcript?.add(place, call, outcome!, environment);
     else transcript!.compare(place, call, environment, outcome!);
     return outcome!;

@@ -55,6 +55,38 @@ Deno.test({
 });
 
 Deno.test({
+  name: "a disk that the transcript fills ends the run with a message, and nothing is lost",
+  ignore: needs(hasSmallDisk, NEEDED.smallDisk),
+  fn: () =>
+    withFolder(async (cwd) => {
+      // With a host, all replies stand in the transcript.
+      const environment = `environment: { path: game.ts, net: ["127.0.0.1:9"] }\n`;
+      const config = await tinyConfig(cwd, environment);
+      await Deno.writeTextFile(
+        `${cwd}/game.ts`,
+        `export default { step: ({ content }) => (
+          { content: "long ".repeat(50_000), done: true, reward: content.length % 3 }) };`,
+      );
+      const args = argv`train ${config} training.log_completions=false training.max_steps=2
+        training.save_steps=1 eval.num_examples=0`;
+      const whole = await rgx([...args, "--output-dir", `${cwd}/whole`]);
+      assert.equal(whole.code, 0, whole.err);
+      await withSmallDisk("5m", async (disk, remount) => {
+        const run = `${disk}/run`, full = await rgx([...args, "--output-dir", run]);
+        assert.equal(full.code, 1, full.err);
+        assertClean(full);
+        assert.match(full.err, /transcript\.jsonl: cannot append to the file: the disk is full/);
+        const transcript = await Deno.readTextFile(`${run}/transcript.jsonl`);
+        assert.ok(transcript.endsWith("}\n"), "no line is half-written");
+        await remount("size=40m");
+        const resumed = await rgx([...args, "--output-dir", run, "--resume"]);
+        assert.equal(resumed.code, 0, resumed.err);
+        await assertSameRun(run, `${cwd}/whole`);
+      });
+    }),
+});
+
+Deno.test({
   name: "a folder that cannot be written to is named",
   ignore: needs(hasSmallDisk, NEEDED.smallDisk),
   fn: () =>
