@@ -57,11 +57,11 @@ export const TABLES: readonly [name: string, cases: () => Case[] | Promise<Case[
  */
 const HEAD_SIZES = [6, 64, 80, 256];
 
-/** Cases of these sizes of heads. The soft cap is the same text in each of them. */
+/** Cases of these sizes of heads. A soft cap and sinks are the same text in each of them. */
 const ofFewHeads = (cases: readonly Case[]) =>
   cases.filter(({ args }) => {
-    const { headDim, softCap } = args as { headDim: number; softCap?: number };
-    return HEAD_SIZES.includes(headDim) && (softCap === undefined || headDim === 6);
+    const { headDim, softCap, sinks } = args as { headDim: number; softCap?: 1; sinks?: 1 };
+    return HEAD_SIZES.includes(headDim) && ((softCap ?? sinks) === undefined || headDim === 6);
   });
 
 /** Steps through the shapes that come to each layout: a shape has 6, with stored weights 10. */
