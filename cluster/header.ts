@@ -107,7 +107,7 @@ const DEPENDENCY = new RegExp(`^${CONDITION}(?:[,?]${CONDITION})*$`);
 
 /**
  * Checks a request and fills in defaults.
- * @param account null: nobody is charged, which SLURM does not know
+ * @param account null: the scheduler's default is charged
  * @throws UsageError for what SLURM or a shell misreads
  */
 export function checkJob(account: string | null, request: JobRequest): Job {
@@ -185,7 +185,7 @@ export function headerLines(
   const cards = job.gpus === 0 ? [] : [`--gres=${gres(job)}`];
   return [
     `--job-name=${jobName}`,
-    `--account=${job.account}`,
+    ...(job.account === null ? [] : [`--account=${job.account}`]),
     ...(job.partition === null ? [] : [`--partition=${job.partition}`]),
     `--nodes=${job.nodes}`,
     `--ntasks-per-node=${job.tasksPerNode}`,

@@ -61,7 +61,7 @@ export function trainTemplate(scheduler?: SchedulerName): string {
  * Makes the job script for `rgx train CONFIG`. The configuration is read and checked, for an array
  * with every combination. Options that are not named are those of its section `slurm`. No file is
  * written.
- * @param account null: the section names it
+ * @param account null: that of the section, if it names one
  * @throws UsageError
  */
 export async function slurmScript(
@@ -75,7 +75,7 @@ export async function slurmScript(
 
 /** A job, with the keys of its configuration. */
 interface SectionedJob {
-  /** Null: nobody is charged, which only other schedulers than SLURM know. */
+  /** Null: the scheduler's default is charged. */
   account: string | null;
   options: TrainScriptOptions;
   /** The path of the script, and the position of its key; null: the configuration names none. */
@@ -84,8 +84,8 @@ interface SectionedJob {
 
 /**
  * The job of a configuration. The keys of its section `slurm` are defaults of the options.
- * @param account null: the section names it
- * @throws UsageError when neither names an account, or `slurm.work_dir` is no folder
+ * @param account null: that of the section, if it names one
+ * @throws UsageError when `slurm.work_dir` is no folder
  */
 export async function jobOfConfig(
   config: string,
@@ -97,13 +97,6 @@ export async function jobOfConfig(
   const read = { overrides: overridesOf(options), env, cwd };
   const found = await findSlurmSection(path, read), section = found?.section;
   const charged = account ?? section?.account ?? null;
-  if (charged === null && (options.scheduler ?? "slurm") === "slurm") {
-    // Mistakes of the configuration are reported first, because one of them may hide the account.
-    if (found === null) await loadConfig(path, read);
-    throw new UsageError("missing argument 'account': the configuration has no slurm.account", {
-      advice: `Write one of them: rgx slurm ${path} ACCOUNT`,
-    });
-  }
   if (found === null || section === undefined) return { account: charged, options, output: null };
   const { partition, time, gpus, gpu_type, cpus, memory, nodes, requeue } = section;
   const named = {

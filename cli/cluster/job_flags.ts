@@ -40,7 +40,7 @@ export const JOB = {
 export const SLURM = {
   "About:": "write the job script that trains on a SLURM cluster, and submit it",
   "[config]": "a YAML file, or the name of an embedded config",
-  "[account]": "the account that is charged (default: slurm.account)",
+  "[account]": "the account that is charged (default: slurm.account, or yours)",
   "[overrides...]": "key.path=value, as rgx train takes them",
   sweep: "texts <key=a,b> -- one element of an array job each value (repeatable: each combination)",
   array: "text <list> -- which elements, %N at once: 0-3%2; without --sweep: seeds",
@@ -64,7 +64,6 @@ export const SLURM = {
 export const JOBS = {
   ...SLURM,
   "About:": "as rgx slurm, also for the schedulers PBS and LSF",
-  "[account]": "the account that is charged (PBS, LSF: may be left out)",
   scheduler: "one slurm|pbs|lsf <name> = slurm -- the scheduler of the cluster",
   directive: 'texts <line> -- a further #PBS or #BSUB line, "-m e" (repeatable)',
   submit: "flag -- submit it with sbatch, qsub or bsub",

@@ -199,7 +199,6 @@ test.inFolder("mistakes end with 2 and a message, and write nothing", async (fol
   const bench = ["slurm", "bench", "a", "--models", "m", "--tasks", "dice"];
   const cases: [string[], RegExp][] = [
     [["slurm"], /missing argument 'config'/],
-    [config, /missing argument 'account'/],
     [[...config, "a;id"], /ACCOUNT "a;id": cannot be such a name \(it has ";"\)/],
     [[...config, "a", "--resume"], /unknown option '--resume'/],
     [[...config, "--max-steps", "3"], /'--max-steps'; .* stands as max_steps=VALUE, or after --/],
