@@ -39,7 +39,7 @@ import {
 /** Lines of the curve, and columns of the whole picture. */
 const HEIGHT = 8, WIDTH = 80;
 /** Completions of the newest step that are shown. */
-const COMPLETIONS = 4;
+const COMPLETIONS = 4, READ = 64;
 const REDRAW_MS = 2000;
 
 export async function watch(run: string, options: FlagsOf<"WATCH">): Promise<void> {
@@ -96,13 +96,15 @@ class WatchedRun {
     await this.#metrics.update();
     await this.#metrics.readRest();
     const curve = this.#metrics.series.get("reward")?.curve(4 * WIDTH, 0.6);
-    const { rows } = await readCompletions(folder, details.task, { limit: COMPLETIONS });
+    const { rows } = await readCompletions(folder, details.task, { limit: READ });
     return {
       details,
       rewards: (curve?.smooth ?? []).filter((value) => value !== null),
       steps: [curve?.steps[0] ?? 0, curve?.steps.at(-1) ?? 0],
       now: this.#metrics.evaluation("last"),
-      completions: rows,
+      // Equal ones say nothing new.
+      completions: [...new Map(rows.map((row) => [row.completion, row])).values()]
+        .slice(0, COMPLETIONS),
     };
   }
 }

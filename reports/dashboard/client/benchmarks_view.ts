@@ -1,6 +1,6 @@
 /** Results of benchmarks: accuracies, comparisons, and every problem with its answers. */
 import { html, nothing, render } from "lit-html";
-import { counted, percentDigits } from "../../../core/counted.ts";
+import { counted } from "../../../core/counted.ts";
 import type { ModelResult } from "../../../bench/results/result_file.ts";
 import type {
   BenchmarkDetails,
@@ -22,7 +22,7 @@ import {
   table,
   type View,
 } from "./dom.ts";
-import { accuracyText, dateText, percent, pText, short } from "./text.ts";
+import { accuracyText, dateText, intervalText, percent, pointsText, pText, short } from "./text.ts";
 
 export function benchmarksView(state: PageState): View {
   const { benchmarks, folders } = state.overview;
@@ -86,7 +86,7 @@ function contents(details: BenchmarkDetails, state: PageState): Part {
       String(one.errors ?? 0),
     ])
   );
-  const means = Object.entries(average).filter(([, { tasks }]) => tasks > 0)
+  const means = Object.entries(average).filter(([, { tasks }]) => tasks > 1)
     .map(([model, one]) => [
       `average of ${counted(one.tasks, "task")}`,
       model,
@@ -104,7 +104,7 @@ function contents(details: BenchmarkDetails, state: PageState): Part {
       ),
     )}
     <h2>Accuracy</h2>
-    ${table("Accuracy", HEADS, [...measured, ...(tasks.length > 1 ? means : [])], 2)}
+    ${table("Accuracy", HEADS, [...measured, ...means], 2)}
     ${comparisons.length === 0 ? nothing : html`
       <h2>Models compared on the same problems</h2>
       ${table(
@@ -114,7 +114,7 @@ function contents(details: BenchmarkDetails, state: PageState): Part {
           task,
           first,
           second,
-          `${percentDigits(difference)} [${ci95.map(percentDigits).join(", ")}]`,
+          `${pointsText(difference)} ${intervalText({ ci95 })}`,
           pText(p),
         ]),
         3,
@@ -169,7 +169,7 @@ function answerTable(rows: readonly ExampleRow[], models: readonly string[], tex
   const head = (name: string) => html`<th scope="col">${name}</th>`;
   return html`
     <div class="wide" role="region" aria-label="Problems" tabindex="0">
-      <table class="answers">
+      <table class="answers cards">
         <thead>
           <tr>${["problem", "expected", ...models].map(head)}</tr>
         </thead>
@@ -177,12 +177,13 @@ function answerTable(rows: readonly ExampleRow[], models: readonly string[], tex
           ${rows.map(({ index, question, expected, answers }) =>
             html`
               <tr data-problem=${index}>
-                <td><small>${index}</small>
+                <td data-label="problem"><small>${index}</small>
                   <span class="said">${marked(question.trim(), text)}</span></td>
-                <td>${expected ?? html`<span class="note">any that is right</span>`}</td>
+                <td data-label="expected">${expected ??
+                  html`<span class="note">any that is right</span>`}</td>
                 ${models.map((model) => {
                   const own = answers.filter((one) => one.model === model);
-                  return html`<td>${
+                  return html`<td data-label=${model}>${
                     own.length === 0
                       ? html`<span class="note">not asked</span>`
                       : own.map((one) => answer(one, text))

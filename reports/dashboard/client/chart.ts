@@ -401,5 +401,5 @@ function rangeOf(metric: string, low: number | null, high: number | null): [numb
     return [from >= 0 ? Math.max(0, from - room) : from - room, to + room];
   }
   if (metricOf(metric).unit === "share") return [0, 1];
-  return size === 0 ? [-1, 1] : [from - size / 2, to + size / 2];
+  return size === 0 ? [0, 1] : [from - size / 2, to + size / 2];
 }

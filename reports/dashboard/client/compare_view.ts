@@ -18,6 +18,8 @@ import { gainText, pText } from "./text.ts";
 
 /** Metrics whose curves are shown of two runs. */
 const METRICS = ["reward", "eval_accuracy"];
+/** Keys that always differ come last. */
+const NAMES = ["training.output_dir", "logging.run_name"];
 /** Problems with different answers that are shown. */
 const MAX_PROBLEMS = 20;
 
@@ -54,7 +56,7 @@ export function compareView(state: PageState): View {
       const names = shown.map(({ name }) => name);
       draw(html`
         <h2 class="hidden">Curves</h2>
-        <div class="charts">${charts.map(({ element }) => element)}</div>
+        <div class="charts few">${charts.map(({ element }) => element)}</div>
         <h2>What differs in the configurations</h2>
         ${keys}
         <h2>Answers to the same held-out problems</h2>
@@ -99,7 +101,8 @@ export function compareView(state: PageState): View {
 
 function comparison(found: ConfigComparison, onlyDifferent: boolean): Part {
   const { first, second, keys, problems } = found;
-  const different = keys.filter(({ before, after }) => before !== after);
+  const different = keys.filter(({ before, after }) => before !== after)
+    .toSorted((one, other) => NAMES.indexOf(one.key) - NAMES.indexOf(other.key));
   const shown = second !== null && onlyDifferent ? different : keys;
   const heads = ["key", first, ...(second === null ? [] : [second])];
   return html`
@@ -132,7 +135,7 @@ function comparison(found: ConfigComparison, onlyDifferent: boolean): Part {
   `;
 }
 
-function answers({ test, different }: AnswerPairs, names: readonly string[]): Part {
+function answers({ test, different, isGreedy }: AnswerPairs, names: readonly string[]): Part {
   if (test === null) {
     return html`<p class="note">They did not answer the same held-out problems after training.</p>`;
   }
@@ -149,7 +152,7 @@ function answers({ test, different }: AnswerPairs, names: readonly string[]): Pa
     <p>
       ${names[1]} beside ${names[0]}: <b>${gainText(
         test,
-      )}</b>, ${n} problems. Only the first is right
+      )}</b>, ${n} problems${isGreedy ? ", greedy answers" : ""}. Only the first is right
       on ${one} of them, only the second on ${other} (p ${pText(p, "= ")}:
       how often chance alone makes such a difference).
     </p>

@@ -175,8 +175,8 @@ function groupTable(
               ${numbers.map((name) => html`<th scope="col" class="number">${name}</th>`)}
             </tr>
           </thead>
-          <tbody>${rows.map((row) =>
-            completionRow(row, names, more, weights, tokens, searched.text)
+          <tbody>${equalOnes(rows).map((equal) =>
+            completionRow(equal, names, more, weights, tokens, searched.text)
           )}</tbody>
         </table>
       </div>
@@ -184,14 +184,22 @@ function groupTable(
   `;
 }
 
+/** Completions of a prompt that are equal, with all their numbers, stand in one row. */
+function equalOnes(rows: readonly CompletionRow[]): CompletionRow[][] {
+  const groups = Map.groupBy(rows, ({ row: _, ...rest }) => JSON.stringify(rest));
+  return [...groups.values()];
+}
+
+/** @param equal equal completions, at least one */
 function completionRow(
-  row: CompletionRow,
+  equal: readonly CompletionRow[],
   names: readonly string[],
   more: readonly string[],
   weights: Readonly<Record<string, number>>,
   tokens: TokenRows,
   searched: string,
 ): Part {
+  const [row] = equal as [CompletionRow, ...CompletionRow[]];
   const { expected, extracted, rewards, advantage, extras, dialogue, completion } = row;
   const isRight = expected !== null && extracted === expected;
   const partOf = (name: string) => (rewards[name] ?? 0) * (weights[name] ?? 1);
@@ -209,6 +217,7 @@ function completionRow(
       <td class=${`given ${isRight ? "good" : ""}`}>
         ${extracted === null ? html`<span class="note">no answer</span>` : extracted}
         ${isRight ? html`<span aria-label="right">✓</span>` : nothing}
+        ${equal.length === 1 ? nothing : html`<small>${equal.length} times</small>`}
       </td>
       <td class="text">${dialogue === null
         ? html`<span class="said">${marked(completion, searched)}</span>`

@@ -137,7 +137,7 @@ export function table(
   const classOf = (column: number) => column < texts ? nothing : "number";
   return html`
     <div class="wide" role="region" aria-label=${name} tabindex="0">
-      <table>
+      <table class="cards">
         <thead>
           <tr>
             ${heads.map((head, i) => html`<th scope="col" class=${classOf(i)}>${head}</th>`)}
@@ -146,7 +146,9 @@ export function table(
         <tbody>
           ${rows.map((row) =>
             html`
-              <tr>${row.map((cell, i) => html`<td class=${classOf(i)}>${cell}</td>`)}</tr>
+              <tr>${row.map((cell, i) =>
+                html`<td class=${classOf(i)} data-label=${heads[i]}>${cell}</td>`
+              )}</tr>
             `
           )}
         </tbody>

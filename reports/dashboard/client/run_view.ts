@@ -49,8 +49,8 @@ const SHOWN = [
   "memory/peak_bytes",
   "memory/host_bytes",
 ];
-/** Completions of the newest step that are shown. */
-const COMPLETIONS = 6;
+/** Completions of the newest step that are read, and prompts that are shown. */
+const COMPLETIONS = 64, PROMPTS = 3;
 
 export async function runView({ overview, parameters }: PageState): Promise<View> {
   const run = parameters.get("run") ?? "", content = document.createElement("div");
@@ -152,7 +152,7 @@ function contents(
     `}
     ${completions.rows.length === 0 ? nothing : html`
       <h2>Completions of step ${completions.rows[0]!.step}</h2>
-      ${completionTable(completions.rows, run.weights, tokens)}
+      ${completionTable(bestAndWorst(completions.rows), run.weights, tokens)}
     `}
     ${notes(run)}
     ${folded(
@@ -168,6 +168,17 @@ function contents(
     )}
     ${folded("Where it runs", where(run))}
   `;
+}
+
+/** Of some prompts the two best completions, and the two worst. */
+function bestAndWorst(rows: CompletionPage["rows"]): CompletionPage["rows"] {
+  const groups = [...Map.groupBy(rows, ({ step, prompt }) => `${step}\n${prompt}`).values()];
+  return groups.slice(0, PROMPTS).flatMap((group) => {
+    const sorted = group.toSorted((a, b) => (b.advantage ?? 0) - (a.advantage ?? 0));
+    const texts = [...new Set(sorted.map(({ completion }) => completion))];
+    const shown = [...texts.slice(0, 2), ...texts.slice(-2)];
+    return sorted.filter(({ completion }) => shown.includes(completion));
+  });
 }
 
 /** Stops a run, or goes on with one that has not ended. */
@@ -207,10 +218,24 @@ function progress(run: RunPage): Part {
       ${seconds === null ? nothing : `${timeText(seconds)}${isRunning ? " so far" : ""}. `}
       ${isRunning ? `Last sign ${agoText(lastSign)}.` : `Started ${dateText(run.started)}.`}
     </p>
+    ${run.secondsPerStep === null ? nothing : html`
+      <p class="note">A step takes <b>${timeText(run.secondsPerStep)}</b>${phaseShares(run)}</p>
+    `}
     <p class="note">${run.model ?? "–"} on ${run.task ?? "–"}${run.device === null
       ? ""
       : `, ${run.device}`}</p>
   `;
+}
+
+/** The phases that take most of the time, with their shares. */
+function phaseShares({ secondsByPhase }: RunPage): string {
+  const phases = Object.entries(secondsByPhase).sort(([, one], [, other]) => other - one);
+  const all = phases.reduce((sum, [, seconds]) => sum + seconds, 0);
+  const most = phases.slice(0, 3).filter(([, seconds]) => seconds > 0.05 * all);
+  const texts = most.map(([name, seconds]) =>
+    `${Math.round(100 * seconds / all)} % ${name.replaceAll("_", " ")}`
+  );
+  return texts.length === 0 ? "." : `; of all time ${texts.join(", ")}.`;
 }
 
 /** Held-out accuracy before, and now or after. */

@@ -24,7 +24,8 @@ type Sortable = string | number | null | undefined;
 interface Column {
   head: string;
   isNumber?: true;
-  cell: (run: RunInfo, spark: Spark | undefined) => Part | string;
+  /** @param isBest whether no other run that is shown has answered more of the same problems */
+  cell: (run: RunInfo, spark: Spark | undefined, isBest: boolean) => Part | string;
   /** What the list is sorted by. */
   by: (run: RunInfo, spark: Spark | undefined) => Sortable;
 }
@@ -45,10 +46,7 @@ const COLUMNS: readonly Column[] = [
     head: "held-out accuracy",
     isNumber: true,
     cell: accuracyCell,
-    by: (run, spark) => {
-      const { before, last } = heldOut(run, spark);
-      return (last ?? before)?.accuracy;
-    },
+    by: accuracyNow,
   },
   {
     head: "gain [95 %]",
@@ -72,7 +70,12 @@ const COLUMNS: readonly Column[] = [
   },
 ];
 
-function nameCell({ id, name, runName, tags, note, job, restarts }: RunInfo): Part {
+function accuracyNow(run: RunInfo, spark: Spark | undefined): number | undefined {
+  const { before, last } = heldOut(run, spark);
+  return (last ?? before)?.accuracy;
+}
+
+function nameCell({ id, name, runName, tags, note, job, restarts, remarks }: RunInfo): Part {
   const more = [
     ...(runName === null || runName === name ? [] : [runName]),
     ...(job === null ? [] : [`job ${job.id}`]),
@@ -82,6 +85,9 @@ function nameCell({ id, name, runName, tags, note, job, restarts }: RunInfo): Pa
   return html`
     <a href=${`#/run?run=${id}`}>${breakable(name)}</a> ${tags.map((one) => tag(one))}
     ${more === "" ? nothing : html`<small class="note">${more}</small>`}
+    ${remarks.slice(-1).map(({ kind, text }) =>
+      html`<small class="noticed" title=${text}>${kind}: ${text.split(/: |\. /)[0]}</small>`
+    )}
   `;
 }
 
@@ -102,12 +108,13 @@ function stateCell({ name, status, step, totalSteps, progress, secondsLeft }: Ru
   }${left}</span>`;
 }
 
-function accuracyCell(run: RunInfo, spark: Spark | undefined): Part {
+function accuracyCell(run: RunInfo, spark: Spark | undefined, isBest: boolean): Part {
   const { before, last } = heldOut(run, spark);
   if (before === null && last === null) return html`–`;
   const share = (value: typeof last) => value === null ? "–" : percent(value.accuracy);
   return html`<span class="accuracy-cell">
-    <span class="ci">${share(before)} → <b>${share(last)}</b></span>
+    <span class="ci">${isBest ? tag("best") : nothing} ${share(before)} →
+      <b>${share(last)}</b></span>
     ${last === null ? nothing : intervalBar(last, "after")}</span>`;
 }
 
@@ -163,7 +170,9 @@ export function runsView(state: PageState): View {
         .some((text) => text?.toLowerCase().includes(wanted))
     );
     const column = COLUMNS.find(({ head }) => head === sort.replace(/^-/, ""));
-    if (column === undefined) return found;
+    if (column === undefined) {
+      return found.toSorted((one, other) => compared(one.started, other.started, -1));
+    }
     const sign = sort.startsWith("-") ? -1 : 1;
     return found.toSorted((one, other) =>
       compared(column.by(one, sparks[one.id]), column.by(other, sparks[other.id]), sign)
@@ -189,9 +198,20 @@ export function runsView(state: PageState): View {
     `;
   }
 
-  function row(run: RunInfo): Part {
+  /** The best of runs with the same kind of problems. */
+  function bestOf(found: readonly RunInfo[]): Set<RunInfo> {
+    const now = (run: RunInfo) => accuracyNow(run, sparks[run.id]) ?? -1;
+    const groups = [...Map.groupBy(found, ({ problemSet }) => problemSet).values()];
+    return new Set(
+      groups.filter(({ length }) => length > 1)
+        .map((runs) => runs.toSorted((one, other) => now(other) - now(one))[0]!)
+        .filter((run) => now(run) > 0),
+    );
+  }
+
+  function row(run: RunInfo, isBest: boolean): Part {
     const cells = COLUMNS.map((column) => {
-      const cell = column.cell(run, sparks[run.id]), { head } = column;
+      const cell = column.cell(run, sparks[run.id], isBest), { head } = column;
       return head === "run"
         ? html`<th scope="row">${cell}</th>`
         : html`<td data-label=${head} class=${classOf(column)}>${cell}</td>`;
@@ -212,7 +232,9 @@ export function runsView(state: PageState): View {
   }
 
   function draw(): void {
-    const found = fitting(), sorted = (names: string[]) => [...new Set(names)].sort();
+    const found = fitting(),
+      best = bestOf(found),
+      sorted = (names: string[]) => [...new Set(names)].sort();
     const note = runs.length === 0
       ? `No run yet in ${overview.folders.join(", ")}; one appears here when it starts.`
       : `${found.length} of ${counted(runs.length, "run")}`;
@@ -236,14 +258,14 @@ export function runsView(state: PageState): View {
           <span class="note" role="status">${note}</span>
         </div>
         <div class="wide" role="region" aria-label="Runs" tabindex="0">
-          <table class="list">
+          <table class="list cards">
             <thead>
               <tr>
                 <th scope="col" class="choose"><span class="hidden">chosen</span></th>
                 ${COLUMNS.map(heading)}
               </tr>
             </thead>
-            <tbody>${found.map(row)}</tbody>
+            <tbody>${found.map((run) => row(run, best.has(run)))}</tbody>
           </table>
         </div>
       `,

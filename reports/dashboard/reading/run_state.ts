@@ -91,6 +91,8 @@ export async function readRunInfo(found: FoundRun, now = Date.now()) {
     samplesPerStep: batch ? batch * (parts ?? 1) : null,
     /** The same for runs whose configurations differ only in seeds and names. */
     family: familyOf(config),
+    /** The same for runs with the same kind of problems. */
+    problemSet: hashOf(config["data"]),
     ...await readNotes(folder, problems),
     model: textOf(model["model_name_or_path"]) ?? (model["init"] ? "a new model" : null),
     task: taskNames(objectIn(config["data"])),
@@ -103,6 +105,8 @@ export async function readRunInfo(found: FoundRun, now = Date.now()) {
     },
     restarts: Math.max(0, sessions.length - 1),
     restartsWithoutProgress: numberOf(run["restarts_without_progress"]) ?? 0,
+    /** Warnings and advice in their order. */
+    remarks: await remarksIn(folder),
     hasCompletions: await versionOf(`${folder}/completions`) !== "",
     problems,
   };
@@ -112,13 +116,10 @@ export async function readRunInfo(found: FoundRun, now = Date.now()) {
 export async function readRunDetails(info: RunInfo) {
   const { folder } = info;
   const run = await readObject(`${folder}/run.json`, JSON.parse, []);
-  const log = await readPlain(`${folder}/run.log`, MAX_LOG_BYTES).catch(() => null) ?? "";
   return {
     ...info,
     sessions: readSessions(run),
     secondsByPhase: numbersIn(run["seconds_by_phase"]),
-    /** Warnings and advice in their order. */
-    remarks: remarksOf(log),
     error: textOf(run["error"]),
     /** The weight of each reward in the sum. */
     weights: await weightsOf(folder),
@@ -141,9 +142,11 @@ async function weightsOf(folder: string): Promise<Record<string, number>> {
 /** Tells which runs differ only in seeds and names. */
 function familyOf(config: Json): string {
   const { seed: _, data_seed: __, output_dir: ___, ...training } = objectIn(config["training"]);
-  const rest = JSON.stringify({ ...config, training, logging: null });
-  return sha256Hex(new TextEncoder().encode(rest)).slice(0, 12);
+  return hashOf({ ...config, training, logging: null });
 }
+
+const hashOf = (value: unknown) =>
+  sha256Hex(new TextEncoder().encode(JSON.stringify(value ?? null))).slice(0, 12);
 
 /** Seconds of all sessions. @param last the end of one that has none */
 function secondsOf(sessions: ReturnType<typeof readSessions>, last: string | null): number | null {
@@ -151,6 +154,16 @@ function secondsOf(sessions: ReturnType<typeof readSessions>, last: string | nul
     (Date.parse(end ?? last ?? start) - Date.parse(start)) / 1000
   );
   return seconds.length === 0 ? null : seconds.reduce((sum, one) => sum + Math.max(0, one), 0);
+}
+
+const logs = new FileCache<ReturnType<typeof remarksOf>>();
+
+function remarksIn(folder: string): Promise<ReturnType<typeof remarksOf>> {
+  const path = `${folder}/run.log`;
+  return logs.get(
+    path,
+    async () => remarksOf(await readPlain(path, MAX_LOG_BYTES).catch(() => null) ?? ""),
+  );
 }
 
 const gains = new FileCache<PairedTest | null>();
@@ -185,6 +198,8 @@ export function answerPairs(first: readonly Json[], second: readonly Json[]) {
   const different = test === null ? [] : a.map((row, i) => [row, b[i]!] as const)
     .filter(([one, other]) => isRight(one) !== isRight(other));
   return {
+    /** Whether the likeliest token was always taken. */
+    isGreedy: least(first) === 0,
     /** Second minus first; null: the runs were not asked the same. */
     test,
     /** Problems that one of them has right. */
@@ -277,7 +292,7 @@ function stepsOf(config: Json, rows: readonly Row[]) {
   const secondsLeft = step === null || totalSteps === null || pace === null
     ? null
     : Math.max(0, totalSteps - step) * pace;
-  return { step, totalSteps, progress, secondsLeft };
+  return { step, totalSteps, progress, secondsLeft, secondsPerStep: pace };
 }
 
 function secondsPerStep(rows: readonly Row[]): number | null {
