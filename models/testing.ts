@@ -59,7 +59,7 @@ export const TINY_MODELS: readonly (readonly [what: string, config: ModelConfig]
   ["LongRoPE", { ...tinyConfig(false), ropeScaling: LONG_ROPE }],
   [
     "GPT-2's parts",
-    { ...tinyConfig(true), architecture: "gpt2", numHeads: 2, numKvHeads: 2, headDim: 6 },
+    { ...tinyConfig(true), architecture: "gpt2", numHeads: 3, numKvHeads: 3 },
   ],
   ["Gemma's norms and types of layers", {
     ...tinyConfig(true),
