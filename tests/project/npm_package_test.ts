@@ -1,4 +1,4 @@
-/** The package for Node (`deno task build:package --npm`), installed as docs/library.md says. */
+/** The package for Node and Bun (`deno task build:package --npm`), installed as docs/library.md says. */
 import assert from "node:assert/strict";
 import { withFolder } from "../../core/testing.ts";
 import settings from "../../deno.json" with { type: "json" };
@@ -8,6 +8,8 @@ import { NEEDED, needs } from "../skipped.ts";
 import { root } from "../support.ts";
 
 const node = Deno.env.get("RGX_TEST_NODE") ?? "node";
+/** Bun is tried where it is named. */
+const programs = [node, Deno.env.get("RGX_TEST_BUN")].filter((one) => one !== undefined);
 
 /** Runs a program; its output, both streams. @throws Error when it fails */
 async function output(cwd: string, program: string, ...args: string[]): Promise<string> {
@@ -25,7 +27,7 @@ async function isThere(program: string, minVersion: number): Promise<boolean> {
   return Number(/(\d+)\./.exec(version)?.[1] ?? 0) >= minVersion;
 }
 
-/** A problem of each task, and the score of its answer. Its text also runs in Node. */
+/** A problem of each task, and the score of its answer. Its text also runs there. */
 const allProblems = ({ createDataset, scoreAnswer, taskNames }: typeof tasks) =>
   taskNames().filter((name) => name !== "composite").map((name) => {
     const entry = createDataset(name, { seed: 3, size: 2 }).entry(1);
@@ -65,7 +67,7 @@ console.log(question, config, misspelt);
 `;
 
 Deno.test({
-  name: "the npm package works in Node, and has the types of the library",
+  name: "the npm package works in Node and Bun, and has the types of the library",
   ignore: needs(await isThere(node, 22) && await isThere("npm", 8), NEEDED.node),
   async fn() {
     await withFolder(async (folder) => {
@@ -93,15 +95,17 @@ Deno.test({
 
       await Deno.writeTextFile(`${folder}/program.js`, PROGRAM);
       const question = "What is 2295 - 7323 - 3029 - 7037? Answer with the number only.";
-      assert.deepEqual(JSON.parse(await output(folder, node, "program.js")), {
-        question,
-        scores: [1, 1],
-        steps: [7, 32],
-        wrong: [true, true],
-        wilson: true,
-        problems: allProblems(tasks),
-        globals: "undefined",
-      });
+      for (const program of programs) {
+        assert.deepEqual(JSON.parse(await output(folder, program, "program.js")), {
+          question,
+          scores: [1, 1],
+          steps: [7, 32],
+          wrong: [true, true],
+          wilson: true,
+          problems: allProblems(tasks),
+          globals: "undefined",
+        }, program);
+      }
       await Deno.writeTextFile(`${folder}/typed.ts`, TYPED);
       const check = ["check", "--node-modules-dir=manual", "--quiet", "typed.ts"];
       await output(folder, Deno.execPath(), ...check);
