@@ -1,4 +1,4 @@
-/** The package for Node and Bun (`deno task build:package --npm`), installed as docs/library.md says. */
+/** The package for Node and Bun (`build:package --npm`), installed as docs/library.md says. */
 import assert from "node:assert/strict";
 import { withFolder } from "../../core/testing.ts";
 import settings from "../../deno.json" with { type: "json" };
