@@ -28,6 +28,7 @@ import { finalRows, headLogits, HeadPass, LOGIT_ROWS } from "./network/lm_head.t
 import { ActivationStore } from "./network/activation_store.ts";
 import { type PassOptions, trunkRestored } from "./network/restored_pass.ts";
 import { backwardScratch } from "./network/layer_buffers.ts";
+import { ownRowsOf } from "./network/per_layer.ts";
 import { trunkBackward, trunkForward, type TrunkPass } from "./network/forward_pass.ts";
 import {
   adapterSpecs,
@@ -43,6 +44,7 @@ import {
   checkWeights,
   type LoadListener,
   loadWeights,
+  tableRows,
   weightFile,
 } from "./network/weights/load_weights.ts";
 import type { LoraOptions } from "./network/adapters/lora.ts";
@@ -126,6 +128,7 @@ export class CausalLM {
       weights: arrangeWeights(parameters, config, sizes),
       rope,
       maxRank: maxLayerRank(sizes.lora),
+      tokenRows: base.tokenRows,
     };
     const differs = sizes.saved.length > 0 || sizes.embedding !== null ||
       headAdapter(sizes.lora) !== null;
@@ -163,7 +166,9 @@ export class CausalLM {
     const parameters = new Parameters(device, baseSpecs(config, trainable === "full", storage));
     try {
       await loadWeights(parameters, config, weights, options.onLoad);
-      return await CausalLM.#on(new ModelBase(device, config, parameters), options, sizes);
+      const rows = await tableRows(parameters, config, weights);
+      const base = new ModelBase(device, config, parameters, null, rows);
+      return await CausalLM.#on(base, options, sizes);
     } catch (error) {
       parameters.dispose();
       throw error;
@@ -233,7 +238,7 @@ export class CausalLM {
       : this.sizes.storage;
     const sizes = { ...this.sizes, trainable: "none", storage: types, recompute: false } as const;
     const copied = what === "full"
-      ? baseSpecs(config, false, types)
+      ? baseSpecs(config, false, types, true)
       : adapterSpecs(config, sizes, false);
     const specs = copied.map((spec) => ({ ...spec, writable }));
     const own = new Parameters(device, specs, what === "full" ? null : this.#base.parameters);
@@ -313,6 +318,7 @@ export class CausalLM {
       const empty = () => this.device.float === "f64" ? new Float64Array() : new Float32Array();
       return { logp: empty(), entropy: empty() };
     }
+    const ownRows = await ownRowsOf(this.#network, () => packed.tokens);
     const workspace = train ? this.#training : this.#base.inference;
     const keep = !train ? "none" : this.options.recompute ? "inputs" : "all";
     if (adapter) updateAdapter(this.#network, workspace);
@@ -324,8 +330,8 @@ export class CausalLM {
       ? mergeAdapters(this.#network, this.#base.copies, this.sizes, packed.rows)
       : this.#coreFor(adapter);
     const trunk = kept === undefined
-      ? trunkForward(network, workspace, packed, { adapter, keep, dropout })
-      : trunkRestored(network, workspace, packed, { store: kept, groups, keep });
+      ? trunkForward(network, workspace, packed, { adapter, keep, dropout, ownRows })
+      : trunkRestored(network, workspace, packed, { store: kept, groups, keep, ownRows });
     const head = new HeadPass(network, workspace, trunk, temperature, train);
     const pass = { packed, network, passes: { trunk, head } };
     if (train) this.#pending = pass;
@@ -631,6 +637,7 @@ async function positionLogits(
   const trunk = trunkForward(network, workspace, packed, {
     adapter: options.adapter,
     keep: "none",
+    ownRows: await ownRowsOf(network, () => packed.tokens),
   });
   for (let begin = options.from; begin < ids.length; begin += CHUNK) {
     const count = Math.min(CHUNK, ids.length - begin);

@@ -42,6 +42,7 @@ async function assertSame(found: ModelFolder, wanted: ModelFolder, config: Model
 const FAMILIES = [
   "gemma2",
   "gemma3_text",
+  "gemma4_text",
   "granite",
   "lfm2",
   "ministral3",
@@ -64,7 +65,7 @@ for (const family of FAMILIES) {
       const original = await readModelFolder(folder);
       // No file says the scale of Gemma's scores.
       const { scalars, ...rest } = original.config, { headDim } = rest;
-      const config = family.startsWith("gemma")
+      const config = family === "gemma3_text" || family === "gemma2"
         ? { ...rest, scalars: { ...scalars, attention: headDim ** -0.5 } }
         : family === "gpt_oss"
         ? { ...original.config, swigluLimit: 7 }

@@ -44,6 +44,8 @@ const FAMILIES = [
   "gpt_oss",
   "qwen3_5_text",
   "qwen3_5",
+  "gemma4_text",
+  "gemma4",
 ];
 
 for (const family of FAMILIES) {

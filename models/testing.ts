@@ -77,6 +77,18 @@ export const TINY_MODELS: readonly (readonly [what: string, config: ModelConfig]
     scalars: { embedding: 3, attention: 0.7 },
     softCaps: { attention: 2, logits: 3 },
   }],
+  ["Gemma 4's own inputs and shared keys", {
+    ...tinyConfig(true),
+    architecture: "gemma4_text",
+    slidingWindow: 3,
+    layerTypes: ["full", "sliding", "full"],
+    slidingRope: { ropeTheta: 10, ropeScaling: null },
+    scalars: { embedding: 3, attention: 1 },
+    softCaps: { logits: 1 },
+    fullHeads: { headDim: 6, numKvHeads: 2 },
+    sharedKv: { layers: 1, doubleMlp: true },
+    perLayer: 5,
+  }],
   ["LFM2's convolutions", {
     ...tinyConfig(true),
     architecture: "lfm2",

@@ -4,6 +4,8 @@
  * architecture is a table of them. Models that such a table cannot describe (parallel blocks) are
  * refused.
  */
+import type { Fields } from "./config_fields.ts";
+import type { ModelConfig } from "./model_config.ts";
 
 export const ARCHITECTURE_NAMES = [
   "llama",
@@ -25,6 +27,7 @@ export const ARCHITECTURE_NAMES = [
   "mixtral",
   "gpt_oss",
   "qwen3_5_text",
+  "gemma4_text",
 ] as const;
 /** `model_type` in a config.json. */
 export type ArchitectureName = typeof ARCHITECTURE_NAMES[number];
@@ -33,7 +36,8 @@ export type ArchitectureName = typeof ARCHITECTURE_NAMES[number];
  * Linear modules of a layer by what they do; each can have an adapter. `qkv` computes queries, keys
  * and values together, `gateUp` both inputs of the MLP's product. `convIn` and `convOut` are before
  * and after a convolution; `router` chooses experts; those of `delta` are before and after a delta
- * rule (delta_layer.ts). Their order must never change: it keys the dropout of adapters.
+ * rule (delta_layer.ts), and those of `perLayer` around the inputs that each layer has of its own
+ * (per_layer.ts). Their order must never change: it keys the dropout of adapters.
  */
 export const MODULES = [
   "q",
@@ -53,6 +57,9 @@ export const MODULES = [
   "deltaB",
   "deltaA",
   "deltaOut",
+  "perLayerGate",
+  "perLayerOut",
+  "perLayerModel",
 ] as const;
 export type Module = typeof MODULES[number];
 
@@ -60,7 +67,7 @@ export type Module = typeof MODULES[number];
 export const HEAD_MODULE = "lm_head";
 export type HeadModule = typeof HEAD_MODULE;
 
-/** Norms of a layer: before and after attention and MLP, and of heads. */
+/** Norms of a layer: before and after attention and MLP, of heads, and of inputs of its own. */
 export const LAYER_NORMS = [
   "inputNorm",
   "postNorm",
@@ -69,15 +76,43 @@ export const LAYER_NORMS = [
   "qNorm",
   "kNorm",
   "deltaNorm",
+  "vNorm",
+  "perLayerNorm",
+  "perLayerModelNorm",
 ] as const;
 export type LayerNorm = typeof LAYER_NORMS[number];
 
-/** Parts of a layer with a number for each head: of a delta rule, or of attention. */
-export const NUMBERS = ["aLog", "dtBias", "sinks"] as const;
+/**
+ * Parts of a layer with numbers: one for each head, of a delta rule or of attention; and a factor of
+ * the layer's output, which is never trained.
+ */
+export const NUMBERS = ["aLog", "dtBias", "sinks", "layerScalar"] as const;
 /** Parts of a layer with weights. */
 export type LayerPart = Module | LayerNorm | "conv" | typeof NUMBERS[number];
 
-const ATTENTION: readonly LayerPart[] = ["q", "k", "v", "qkv", "o", "qNorm", "kNorm", "sinks"];
+/** Parts before all layers, which are in the tables as those of layer −1. */
+export const BEFORE_LAYERS: readonly LayerPart[] = ["perLayerModel", "perLayerModelNorm"];
+/** Parts of inputs that each layer has of its own. */
+export const PER_LAYER: readonly LayerPart[] = [
+  ...BEFORE_LAYERS,
+  "perLayerGate",
+  "perLayerOut",
+  "perLayerNorm",
+];
+/** What layers lack that use the keys and values of an earlier one. */
+export const OF_KEYS: readonly LayerPart[] = ["k", "v", "kNorm", "vNorm"];
+
+const ATTENTION: readonly LayerPart[] = [
+  "q",
+  "k",
+  "v",
+  "qkv",
+  "o",
+  "qNorm",
+  "kNorm",
+  "vNorm",
+  "sinks",
+];
 /** Parts that only layers have that mix positions in this way. */
 export const MIXER_PARTS: Readonly<Record<LayerType, readonly LayerPart[]>> = {
   full: ATTENTION,
@@ -104,7 +139,7 @@ export function convolves(type: LayerType): type is "conv" | "linear" {
   return type === "conv" || type === "linear";
 }
 
-export type OncePart = "embedding" | "positions" | "finalNorm" | "head";
+export type OncePart = "embedding" | "positions" | "finalNorm" | "head" | "perLayerTable";
 
 export interface Architecture {
   readonly name: ArchitectureName;
@@ -152,15 +187,19 @@ export interface Architecture {
   /** Whether queries grow with the position (`llama_4_scaling_beta`). */
   readonly growingQueries?: boolean;
   /** Names of the parts in transformers: of those that there are once, … */
-  readonly names: Readonly<Record<Exclude<OncePart, "positions">, string>> & {
-    readonly positions?: string;
-  };
+  readonly names:
+    & Readonly<Record<Exclude<OncePart, Optional>, string>>
+    & {
+      readonly [Part in Optional]?: string;
+    };
   /** … what stands before the number of a layer, … */
   readonly layers: string;
   /** … and of the parts of a layer. A part without a name is not there. */
   readonly inLayer: Readonly<Partial<Record<LayerPart, string>>>;
   readonly config: ConfigKeys;
 }
+
+type Optional = "positions" | "perLayerTable";
 
 /** How files describe a mixture of experts, whose matrices are those of `gateUp` and `down`. */
 export interface ExpertKeys {
@@ -223,12 +262,18 @@ export interface ConfigKeys {
     Partial<Record<Scalar, readonly [key: string, power: number, absent?: number]>>
   >;
   /** The keys of soft caps, and what a missing key means; null = none. */
-  readonly softCaps?: Readonly<Record<SoftCap, readonly [key: string, absent: number]>>;
+  readonly softCaps?: Readonly<
+    Partial<Record<SoftCap, readonly [key: string, absent: number | null]>>
+  >;
   /** What older files say in other keys, in those of today. */
   readonly renewed?: (
     json: Readonly<Record<string, unknown>>,
     where: string,
   ) => Readonly<Record<string, unknown>>;
+  /** What only this architecture's files say, … */
+  readonly read?: (of: Fields, config: ModelConfig) => Partial<ModelConfig>;
+  /** … and how it is written. */
+  readonly write?: (config: ModelConfig) => Readonly<Record<string, unknown>>;
   /** Keys with the only values that are supported. */
   readonly neutral: Readonly<Record<string, readonly unknown[]>>;
   /** Keys that must have the same value as another one. */

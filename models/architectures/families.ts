@@ -83,6 +83,13 @@ const FAMILIES: readonly Family[] = [
     special: "two rotations; a window in five of six layers",
   },
   {
+    title: "Gemma 4, E2B and E4B",
+    names: ["gemma4_text"],
+    wrapper: "gemma4",
+    tokenizer: null,
+    special: "inputs of each layer by token; shared keys; experts are refused",
+  },
+  {
     title: "Gemma 2",
     names: ["gemma2"],
     tokenizer: "Gemini",

@@ -122,7 +122,7 @@ function readConfig(given: Json, architecture: Architecture, where: string): Mod
   const rope = positions === "rotary"
     ? readRopes(of, architecture, stated, headDim)
     : { ropeTheta: 10000, ropeScaling: null, maxPositions: stated };
-  return {
+  const config: ModelConfig = {
     // A configuration without `architecture` is a Llama.
     ...(name === "llama" ? {} : { architecture: name }),
     ...(biases.length === architecture.biases.length ? {} : { biases }),
@@ -145,6 +145,7 @@ function readConfig(given: Json, architecture: Architecture, where: string): Mod
       ? json["tie_word_embeddings"] !== false
       : json["tie_word_embeddings"] === true,
   };
+  return { ...config, ...architecture.config.read?.(of, config) };
 }
 
 const orNone = (key: string | null) => key === null ? [] : [key];
@@ -178,9 +179,9 @@ function readSoftCaps(
   { config: { softCaps } }: Architecture,
 ): Pick<ModelConfig, "softCaps"> {
   const entries = Object.entries(softCaps ?? {})
-    .filter(([, [key]]) => of.json[key] !== null)
+    .filter(([, [key, absent]]) => (of.json[key] === undefined ? absent : of.json[key]) !== null)
     .map(([name, [key, absent]]) => {
-      const value = of.number(key, absent);
+      const value = of.number(key, absent ?? undefined);
       if (value > 0) return [name, value];
       throw of.wrong(key, "a number above 0, or null");
     });
@@ -222,6 +223,7 @@ export function writeHfConfig(
     ...sizes,
     ...Object.fromEntries(Object.entries(keys.equal).map(([key, other]) => [key, sizes[other]])),
     ...(positions === "rotary" ? attentionKeys(modelConfig) : {}),
+    ...keys.write?.(modelConfig),
     architectures: [className],
     bos_token_id: bosId,
     dtype,

@@ -137,8 +137,8 @@ const HYBRID = {
 Deno.test("unsupported, missing and impossible values are refused by their key", () => {
   const cases: [Record<string, unknown>, RegExp][] = [
     [
-      { model_type: "gemma4" },
-      /^dir\/config\.json: model_type is "gemma4", which is not supported/,
+      { model_type: "gemma5" },
+      /^dir\/config\.json: model_type is "gemma5", which is not supported/,
     ],
     [
       { model_type: "starcoder2" },

@@ -2,10 +2,11 @@
  * All architectures by `model_type`, and what a configuration's architecture says about its parts.
  */
 import { deltaWidth } from "../../kernels/ops/delta_rule/spec.ts";
-import { layerType, type ModelConfig } from "./model_config.ts";
+import { kvSource, layerSizes, layerType, type ModelConfig } from "./model_config.ts";
 import {
   type Architecture,
   type ArchitectureName,
+  BEFORE_LAYERS,
   convolves,
   type HeadModule,
   LAYER_NORMS,
@@ -15,10 +16,13 @@ import {
   type Module,
   MODULES,
   NUMBERS,
+  OF_KEYS,
   type OncePart,
+  PER_LAYER,
   type Scalar,
 } from "./architecture.ts";
 import { GEMMA2, GEMMA3 } from "./gemma.ts";
+import { GEMMA4 } from "./gemma4.ts";
 import { GPT2 } from "./gpt2.ts";
 import { GRANITE, GRANITE_HYBRID } from "./granite.ts";
 import { LFM2 } from "./lfm.ts";
@@ -50,6 +54,7 @@ export const ARCHITECTURES: Readonly<Record<ArchitectureName, Architecture>> = {
   mixtral: MIXTRAL,
   gpt_oss: GPT_OSS,
   qwen3_5_text: QWEN3_5,
+  gemma4_text: GEMMA4,
 };
 
 export function architectureOf(config: ModelConfig): Architecture {
@@ -73,7 +78,10 @@ const OF_MIXERS = new Set(Object.values(MIXER_PARTS).flat());
 /** Whether a layer has a part; without a layer, whether any of the architecture has it. */
 export function hasPart(config: ModelConfig, part: LayerPart, layer?: number): boolean {
   if (architectureOf(config).inLayer[part] === undefined) return false;
+  if (config.perLayer === undefined && PER_LAYER.includes(part)) return false;
   if (layer === undefined) return true;
+  if (layer < 0 || BEFORE_LAYERS.includes(part)) return layer < 0 && BEFORE_LAYERS.includes(part);
+  if (OF_KEYS.includes(part) && kvSource(config, layer) !== layer) return false;
   return !OF_MIXERS.has(part) || MIXER_PARTS[layerType(config, layer)].includes(part);
 }
 
@@ -110,13 +118,17 @@ export function hasBias(config: ModelConfig, module: Module | HeadModule): boole
   return biases.includes(module);
 }
 
-/** Input and output width of a linear module; of one expert, where it has several. */
+/**
+ * Input and output width of a linear module; of one expert, where it has several.
+ * @param layer null = the widest of all layers
+ */
 export function linearDims(
   config: ModelConfig,
   module: Module | HeadModule,
+  layer: number | null,
 ): [inDim: number, out: number] {
-  const { hiddenSize: d, intermediateSize: f, headDim, experts, delta } = config;
-  const q = config.numHeads * headDim, kv = config.numKvHeads * headDim;
+  const { hiddenSize: d, experts, delta, perLayer: p = 0 } = config;
+  const { q, kv, f } = layerSizes(config, layer);
   const { valueHeads = 0, valueDim = 0 } = delta ?? {}, values = valueHeads * valueDim;
   const dims: Readonly<Record<Module | HeadModule, [inDim: number, out: number]>> = {
     q: [d, architectureOf(config).attentionGate ? 2 * q : q],
@@ -136,17 +148,26 @@ export function linearDims(
     deltaB: [d, valueHeads],
     deltaA: [d, valueHeads],
     deltaOut: [values, d],
+    perLayerGate: [d, p],
+    perLayerOut: [p, d],
+    perLayerModel: [d, config.numLayers * p],
     lm_head: [d, config.vocabSize],
   };
   return dims[module];
 }
 
 /** Elements `d` that a norm of a layer sees at once, and how often a row of the layer has them. */
-export function normSize(config: ModelConfig, norm: LayerNorm): { d: number; repeats: number } {
-  const { hiddenSize, headDim, numHeads, numKvHeads, delta } = config;
+export function normSize(
+  config: ModelConfig,
+  norm: LayerNorm,
+  layer: number,
+): { d: number; repeats: number } {
+  const { hiddenSize, numHeads, numLayers, delta, perLayer } = config;
   if (norm === "deltaNorm") return { d: delta!.valueDim, repeats: delta!.valueHeads };
-  if (norm !== "qNorm" && norm !== "kNorm") return { d: hiddenSize, repeats: 1 };
-  const heads = norm === "qNorm" ? numHeads : numKvHeads;
+  if (norm === "perLayerModelNorm") return { d: perLayer!, repeats: numLayers };
+  const { headDim, kvHeads } = layerSizes(config, layer);
+  const heads = { qNorm: numHeads, kNorm: kvHeads, vNorm: kvHeads }[norm as "qNorm"];
+  if (heads === undefined) return { d: hiddenSize, repeats: 1 };
   return architectureOf(config).headNorm === "row"
     ? { d: heads * headDim, repeats: 1 }
     : { d: headDim, repeats: heads };
@@ -171,7 +192,7 @@ export function scalarOf(config: ModelConfig, scalar: Scalar): number {
 /** Such as "model.layers.0.self_attn.q_proj". */
 export function modulePath(config: ModelConfig, layer: number, part: LayerPart): string {
   const { layers, inLayer } = architectureOf(config);
-  return `${layers}${layer}.${inLayer[part]}`;
+  return layer < 0 ? `model.${inLayer[part]}` : `${layers}${layer}.${inLayer[part]}`;
 }
 
 /** The path of a module, or the name of a tensor, as PEFT's adapters have it. */
@@ -179,7 +200,7 @@ export function peftPath({ wrapped = false }: ModelConfig, path: string): string
   return wrapped ? nameInWrapper(path) : path;
 }
 
-/** Whether a part has no module, but a number for each head. */
+/** Whether a part has no module, but numbers. */
 function isNumber(part: LayerPart | OncePart): boolean {
   return (NUMBERS as readonly string[]).includes(part);
 }
@@ -221,19 +242,25 @@ export function modelTensors(config: ModelConfig): ModelTensor[] {
   const table = { decay: true, embedding: true };
   add("embedding", null, [config.vocabSize, d], table);
   if (names.positions !== undefined) add("positions", null, [config.maxPositions, d], table);
-  for (let layer = 0; layer < config.numLayers; layer++) {
+  if (names.perLayerTable !== undefined && config.perLayer !== undefined) {
+    add("perLayerTable", null, [config.vocabSize, config.numLayers * config.perLayer], table);
+  }
+  for (let layer = -1; layer < config.numLayers; layer++) {
     for (const part of LAYER_NORMS) {
-      if (hasPart(config, part, layer)) norm(part, layer, normSize(config, part).d);
+      // The norm of values has no weight.
+      if (part === "vNorm" || !hasPart(config, part, layer)) continue;
+      norm(part, layer, normSize(config, part, layer).d);
     }
     if (hasPart(config, "conv", layer)) {
       add("conv", layer, [convWidth(config), 1, config.convTaps!], { decay: true });
     }
     for (const part of NUMBERS) {
-      const heads = part === "sinks" ? config.numHeads : config.delta?.valueHeads;
-      if (hasPart(config, part, layer)) add(part, layer, [heads!]);
+      const { numHeads, delta } = config, others = { layerScalar: 1, sinks: numHeads };
+      const count = others[part as "sinks"] ?? delta?.valueHeads;
+      if (hasPart(config, part, layer)) add(part, layer, [count!]);
     }
     for (const module of modulesOf(config, layer)) {
-      const [inDim, outDim] = linearDims(config, module);
+      const [inDim, outDim] = linearDims(config, module, layer);
       const shape = inOut ? [inDim, outDim] : [outDim, inDim];
       const each = isOfExperts(config, module) ? [config.experts!.count] : [];
       add(module, layer, [...each, ...shape], { decay: true });

@@ -87,6 +87,21 @@ export interface ModelConfig {
    */
   readonly delta?: DeltaSizes;
   /**
+   * The heads of full layers, where they are of another size than those of sliding ones.
+   * @internal
+   */
+  readonly fullHeads?: { readonly headDim: number; readonly numKvHeads: number };
+  /**
+   * How many of the last layers use the keys and values of the last one before them of their type.
+   * @internal
+   */
+  readonly sharedKv?: { readonly layers: number; readonly doubleMlp: boolean };
+  /**
+   * Width of the inputs that each layer has of its own: a part of its tokens' rows in a table.
+   * @internal
+   */
+  readonly perLayer?: number;
+  /**
    * Whether it is the text part of a model that also sees (wrapper.ts): names of adapters have that
    * model's prefix.
    * @internal
@@ -150,7 +165,17 @@ function modelConfigProblems(config: ModelConfig): string[] {
     ensure(!isCount || value <= max, `${key} is ${value}, expected at most ${max}`);
   }
   if (problems.length > 0) return problems;
-  const { numHeads, numKvHeads, headDim, ropeTheta, rmsNormEps, delta, experts, convTaps } = config;
+  const {
+    numHeads,
+    numKvHeads,
+    numLayers,
+    headDim,
+    ropeTheta,
+    rmsNormEps,
+    delta,
+    experts,
+    convTaps,
+  } = config;
   const { slidingWindow: window = null, layerTypes = [], rotaryDim = headDim } = config;
   const isPositive = (value: number) => value > 0 && Number.isFinite(value);
   const width = numHeads * headDim;
@@ -191,6 +216,18 @@ function modelConfigProblems(config: ModelConfig): string[] {
     rotaryDim >= 2 && rotaryDim <= headDim && rotaryDim % 2 === 0,
     `${rotaryDim} of ${headDim} elements of a head are rotated: only even`,
   );
+  for (const { headDim, numKvHeads } of config.fullHeads === undefined ? [] : [config.fullHeads]) {
+    ensure(
+      headDim % 2 === 0 && numHeads % numKvHeads === 0 && numHeads * headDim <= MAX_SIZE,
+      `full layers have ${numKvHeads} key/value heads of ${headDim}, beside ${numHeads} attention heads`,
+    );
+  }
+  const unshared = Array.from({ length: config.sharedKv?.layers ?? 0 }, (_, i) => numLayers - 1 - i)
+    .find((layer) => kvSource(config, layer) < 0);
+  ensure(
+    unshared === undefined,
+    `layer ${unshared} shares keys and values, but no layer of its type has them`,
+  );
   ensure(
     config.architecture !== "gpt2" || width === config.hiddenSize && numKvHeads === numHeads,
     "GPT-2's heads have one key and value each and together the model's width",
@@ -214,10 +251,54 @@ function hasFiniteFrequencies(rope: RopeConfig, maxPositions: number): boolean {
 
 /** The rotations of a model's layers: first that of full ones, then another of sliding ones. */
 export function ropesOf(config: ModelConfig): RopeConfig[] {
-  const { headDim, rotaryDim = headDim, slidingRope } = config;
-  return [config, ...(slidingRope === undefined ? [] : [slidingRope])].map(
-    ({ ropeTheta, ropeScaling }) => ({ headDim: rotaryDim, ropeTheta, ropeScaling }),
-  );
+  const { fullHeads, headDim, rotaryDim = headDim, slidingRope } = config;
+  const { ropeTheta, ropeScaling } = config, full = fullHeads?.headDim ?? rotaryDim;
+  return [
+    { headDim: full, ropeTheta, ropeScaling },
+    ...(slidingRope === undefined ? [] : [{ headDim: rotaryDim, ...slidingRope }]),
+  ];
+}
+
+/** The sizes of a layer's heads and MLP, or the largest that a layer has. */
+export interface LayerSizes {
+  headDim: number;
+  kvHeads: number;
+  /** Widths of all query heads and of all key heads. */
+  q: number;
+  kv: number;
+  /** Width of the MLP's inner layer. */
+  f: number;
+}
+
+/** @param layer null = the largest of each */
+export function layerSizes(config: ModelConfig, layer: number | null): LayerSizes {
+  const { headDim, numKvHeads, numHeads, fullHeads, sharedKv, intermediateSize } = config;
+  const both = [{ headDim, numKvHeads }, ...(fullHeads === undefined ? [] : [fullHeads])];
+  const kinds = layer === null
+    ? both
+    : [both[layerType(config, layer) === "full" ? 1 : 0] ?? both[0]!];
+  const most = (of: (heads: typeof kinds[number]) => number) => Math.max(...kinds.map(of));
+  const shares = layer === null || layer >= firstShared(config);
+  return {
+    headDim: most((heads) => heads.headDim),
+    kvHeads: most((heads) => heads.numKvHeads),
+    q: numHeads * most((heads) => heads.headDim),
+    kv: most((heads) => heads.headDim * heads.numKvHeads),
+    f: (sharedKv?.doubleMlp && shares ? 2 : 1) * intermediateSize,
+  };
+}
+
+function firstShared({ numLayers, sharedKv }: ModelConfig): number {
+  return numLayers - (sharedKv?.layers ?? 0);
+}
+
+/** The layer whose keys and values a layer uses: its own, or those of an earlier layer. */
+export function kvSource(config: ModelConfig, layer: number): number {
+  const type = layerType(config, layer);
+  let source = layer;
+  if (layer >= firstShared(config)) source = firstShared(config) - 1;
+  while (source >= 0 && layerType(config, source) !== type) source--;
+  return source;
 }
 
 /** The kind of attention in a layer. */

@@ -17,6 +17,7 @@ interface Wrapper {
 
 const WRAPPERS: Readonly<Record<string, Wrapper>> = {
   gemma3: { className: "Gemma3ForConditionalGeneration", texts: ["gemma3_text"], ties: true },
+  gemma4: { className: "Gemma4ForConditionalGeneration", texts: ["gemma4_text"], ties: true },
   mistral3: {
     className: "Mistral3ForConditionalGeneration",
     texts: ["ministral3", "mistral"],
@@ -35,6 +36,7 @@ export const WRAPPER_NAMES: readonly string[] = Object.keys(WRAPPERS);
 const OTHERS = new Set([
   "text_config",
   "vision_config",
+  "audio_config",
   "tie_word_embeddings",
   "mm_tokens_per_image",
   "boi_token_index",
@@ -46,6 +48,13 @@ const OTHERS = new Set([
   "spatial_merge_size",
   "vision_feature_layer",
   "video_token_id",
+  "audio_token_id",
+  "boi_token_id",
+  "eoi_token_id",
+  "boa_token_id",
+  "eoa_token_id",
+  "eoa_token_index",
+  "vision_soft_tokens_per_image",
   "vision_start_token_id",
   "vision_end_token_id",
 ]);

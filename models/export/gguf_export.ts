@@ -24,7 +24,7 @@ import {
 } from "../formats/gguf/gguf_names.ts";
 import type { GgufMetadata, GgufTensorToWrite, GgufWritten } from "../formats/gguf/gguf_writer.ts";
 import type { MergedWeights } from "./merged_weights.ts";
-import type { ModelConfig } from "../architectures/model_config.ts";
+import { type ModelConfig, ropesOf } from "../architectures/model_config.ts";
 import type { WeightType } from "../formats/weight_types.ts";
 import { encodePieces, ENCODINGS } from "../formats/weight_encoding.ts";
 import { ropeParameters } from "../architectures/rope_config.ts";
@@ -35,6 +35,7 @@ import {
   ROPE_SCALING_KEY,
   ropeDivisors,
   SHORT_DIVISORS,
+  UNROTATED,
 } from "../formats/gguf/rope_scaling.ts";
 
 /** Values of `general.file_type`. */
@@ -120,6 +121,9 @@ function undescribed(config: ModelConfig): string | null {
     layerTypes?.some((type, l) => (type === "full") !== ((l + 1) % every === 0))
   ) {
     return "layers with attention do not have one distance";
+  }
+  if (gguf === "gemma4" && (slidingWindow === null || ropeScaling?.type !== "proportional")) {
+    return "no layer has a window, or full ones rotate in another way than proportionally";
   }
   if (gguf === "mistral3" && ropeScaling?.type !== "yarn") return "its RoPE scaling is not yarn";
   if (slidingRope !== undefined && slidingRope.ropeScaling !== null) {
@@ -231,6 +235,8 @@ function inMix(
 // RoPE scaling in a GGUF file as llama.cpp's converter writes it: metadata, and divisors as
 // tensors. llama.cpp reads divisors only in files of its architecture "llama".
 
+const NOT_COMPUTED = "llama.cpp does not compute it";
+
 /**
  * The metadata of a model's scaling.
  * @throws UsageError for a scaling that llama.cpp does not compute
@@ -295,8 +301,11 @@ export function ropeMetadata(
       needsLlama();
       out.set(ROPE_SCALING_KEY, ["string", JSON.stringify(ropeParameters(config))]);
       break;
+    case "proportional":
+      if (architecture !== "gemma4" || scaling.factor !== 1) refuse(NOT_COMPUTED);
+      break;
     default:
-      refuse("llama.cpp does not compute it");
+      refuse(NOT_COMPUTED);
   }
   return out;
 }
@@ -304,6 +313,10 @@ export function ropeMetadata(
 export function ropeTensors(config: ModelConfig): GgufTensorToWrite[] {
   const scaling = config.ropeScaling;
   if (scaling?.type === "llama3") return [vector(ROPE_DIVISORS, ropeDivisors(config))];
+  if (scaling?.type === "proportional") {
+    const divisors = ropeDivisors(ropesOf(config)[0]!).map((x) => Math.min(x, UNROTATED));
+    return [vector(ROPE_DIVISORS, divisors)];
+  }
   if (scaling?.type !== "longrope") return [];
   return [
     vector(LONG_DIVISORS, Float64Array.from(scaling.longFactors)),
@@ -314,7 +327,7 @@ export function ropeTensors(config: ModelConfig): GgufTensorToWrite[] {
 function vector(name: string, values: Float64Array): GgufTensorToWrite {
   const shape = [values.length];
   const bytes = async function* () {
-    yield* await Promise.resolve(encodePieces("f32", { name, shape }, values));
+    yield await Promise.resolve(new Uint8Array(Float32Array.from(values).buffer));
   };
   return { name, type: "f32", shape, bytes };
 }

@@ -118,7 +118,7 @@ export function mergedWeights(
       const bias = await file.float32(names.bias);
       return base.map((x, o) => x + scale * bias[o]!);
     }
-    const dims = linearDims(config, lora.module),
+    const dims = linearDims(config, lora.module, lora.layer),
       ofLayer = { dims, inOut: inOut && lora.layer !== null };
     const a = await file.float32(names.a), b = await file.float32(names.b);
     if (isOfExperts(config, lora.module)) {

@@ -7,7 +7,14 @@
  */
 import { seenWords } from "../../kernels/ops/adjust_logits/spec.ts";
 import type { Tensor } from "../../kernels/tensor.ts";
-import { convWidth, layerWindow, layerWindows, modulesOf, scalarOf } from "../architectures/mod.ts";
+import {
+  convWidth,
+  hasPart,
+  layerWindow,
+  layerWindows,
+  modulesOf,
+  scalarOf,
+} from "../architectures/mod.ts";
 import type { ActivationStore } from "../network/activation_store.ts";
 import { layerForward, type Residual } from "../network/decoder_layer.ts";
 import {
@@ -23,6 +30,9 @@ import {
   type TrunkPass,
 } from "../network/forward_pass.ts";
 import type { Network } from "../network/weights/model_weights.ts";
+import { ownsKeys } from "../network/attention_inputs.ts";
+import { ownRowsOf, uploadOwnRows } from "../network/per_layer.ts";
+import { layerSizes } from "../architectures/model_config.ts";
 import { convolve, gateInputs } from "../network/convolution.ts";
 import { deltaForward } from "../network/delta_layer.ts";
 import { canFuseLayers } from "../network/fused_layers.ts";
@@ -170,7 +180,7 @@ export class Decoder {
    * Runs prompts and stores their keys and values. With `sharesPrefixes` every prompt begins at an
    * aligned row of the cache; without, the first one does and the others follow without gaps.
    */
-  prefill(prompts: readonly PrefillPrompt[]): Prefill {
+  async prefill(prompts: readonly PrefillPrompt[]): Promise<Prefill> {
     const { network, workspace, adapter } = this, { config } = network;
     // A batch that is larger than all before replaces workspace buffers that steps use, too.
     this.#layers = this.#scratch = null;
@@ -199,10 +209,12 @@ export class Decoder {
       config,
       config.ropeScaling,
     );
+    const ownRows = await ownRowsOf(network, () => batch.tokens);
     const cached = this.#cache.views(prompts), { lastPromptRow: lastRow, rowOfToken } = batch;
     const save = this.#kept?.saver(batch.rows);
     const trunk = run(batch, {
       save,
+      ownRows,
       ...(config.delta === undefined ? {} : { states: this.#cache.promptStates(prompts) }),
       ...(rowOfToken === null ? { cached } : this.#cache.storeGroups(rowOfToken, cached)),
     });
@@ -229,6 +241,7 @@ export class Decoder {
   get sharesPrefixes(): boolean {
     const { device, config } = this.network;
     return device.adapter === undefined && config.delta === undefined &&
+      !hasPart(config, "layerScalar") &&
       layerWindows(config).every((window) => window === null);
   }
 
@@ -304,6 +317,9 @@ export class Decoder {
       this.#layers ??= this.#stepActivations();
       this.#scratch ??= passScratch(this.workspace, this.network.config, this.shape.slots);
     }
+    const { network, workspace, shape: { slots } } = this, { device } = network;
+    const ids = async () => await device.read(fed, 0, count) as Uint32Array;
+    uploadOwnRows(network, workspace, await ownRowsOf(network, ids), slots);
     const sampler = this.#sampler, plain = sampler.plainParams(batches);
     const key = [fed, ...tables, step, ...(plain === null ? [] : plainSamplingKey(plain))];
     const logits = this.#steps.run(count, key, () => {
@@ -391,7 +407,6 @@ export class Decoder {
   ): Tensor {
     const { network: { device, config } } = this, d = config.hiddenSize;
     const { segments, count } = states;
-    const { numHeads: heads, numKvHeads: kvHeads, headDim } = config;
     const layers = this.#layers!, windows = layerWindows(config);
 
     const attend = (activations: LayerActivations) => {
@@ -412,11 +427,14 @@ export class Decoder {
         device.run("scatter_rows", { src: convBx, table, index: convRow, rows: count, d });
         return;
       }
-      rotate(this.network, angles(layer), { q, k }, count);
+      const { headDim, kvHeads, kv } = layerSizes(config, layer), owns = ownsKeys(activations);
+      rotate(this.network, angles(layer), { layer, q, k: owns ? k : null }, count);
       const prefix = this.#cache.prompts[layer]!, cache = this.#cache.branches[layer]!;
-      const row = { index: cacheRow, rows: count, d: kvHeads * headDim };
-      device.run("scatter_rows", { src: k, table: cache.k, ...row });
-      device.run("scatter_rows", { src: v, table: cache.v, ...row });
+      if (owns) {
+        const row = { index: cacheRow, rows: count, d: kv };
+        device.run("scatter_rows", { src: k, table: cache.k, ...row });
+        device.run("scatter_rows", { src: v, table: cache.v, ...row });
+      }
       device.run("attention_decode", {
         q,
         prefixK: prefix.k,
@@ -427,7 +445,7 @@ export class Decoder {
         branches: branches[windows.indexOf(layerWindow(config, layer))]!,
         count,
         maxNew: this.#cacheUnit,
-        heads,
+        heads: config.numHeads,
         kvHeads,
         headDim,
         scale: scalarOf(config, "attention"),
@@ -448,12 +466,18 @@ export class Decoder {
     const { h, norms: { inputNorm } } = layers[0]!, mean = inputNorm?.mean ?? null;
     const { workspace, shape: { slots } } = this;
     const normed = workspace.get("n1", slots * d), rho = workspace.get("rho.inputNorm", slots);
-    const spare = pass.projected;
-    embed(this.network, workspace, { tokens: fed, positions, out: h, spare, rows: count });
+    embed(this.network, workspace, pass, {
+      tokens: fed,
+      positions,
+      h,
+      room: slots,
+      adapter: this.adapter,
+    });
     let output: Residual | null = null;
     for (const layer of layers) output = layerForward(pass, layer, output);
     const { x, add } = output!;
-    finalNorm(this.network, { x, add: add!, sum: x, out: normed, mean, rho, rows: count });
+    const sum = add === null ? {} : { add, sum: x };
+    finalNorm(this.network, { x, ...sum, out: normed, mean, rho, rows: count });
     this.#kept?.store.saveOutput(output!.x, keptRow, count);
     return normed;
   }
@@ -463,7 +487,7 @@ export class Decoder {
     return network.weights.layers.map((_, l) =>
       layerActivations(workspace, network, l, this.shape.slots, {
         adapter,
-        name: (activation) => bufferName("none", l, activation),
+        name: (activation) => bufferName(network.config, "none", l, activation),
       })
     );
   }

@@ -297,7 +297,7 @@ export class Generation {
     this.#prefilled.push(...started);
     // A batch that is larger than all before replaces buffers that all decoders use.
     if (this.#joined.size > 0) this.#forgetSteps();
-    const prefill = decoder.prefill(placed.map((prompt) => prompt.prefill));
+    const prefill = await decoder.prefill(placed.map((prompt) => prompt.prefill));
     if (decoder.sharesPrefixes) {
       for (const { job, cached } of placed) {
         this.#prompts.keep(decoder, job.request.promptIds, cached);

@@ -22,7 +22,7 @@ import { fitsType } from "../formats/stored_weight.ts";
 function largestWeight(config: ModelSizes["config"]): number {
   return Math.max(
     ...modulesOf(config).map((module) => {
-      const [inDim, outDim] = linearDims(config, module);
+      const [inDim, outDim] = linearDims(config, module, null);
       return inDim * outDim;
     }),
   );

@@ -40,10 +40,11 @@ type KeptTables = Pick<
 
 const NAMES: readonly KeptName[] = [...KEPT.attention, ...KEPT.mlp];
 
-/** What a layer's first products write: queries and keys before their norm, if they have one. */
+/** What a layer's first products write: heads before their norm, if they have one. */
 function keptTensor(activations: LayerActivations, name: KeptName): Tensor | undefined {
   if (name === "q") return activations.rawQ ?? activations.q;
   if (name === "k") return activations.rawK ?? activations.k;
+  if (name === "v") return activations.rawV ?? activations.v;
   return activations[name];
 }
 

@@ -1,7 +1,7 @@
 /**
  * Computes queries, keys and values from a layer's normed input, and the gradients. There are three
- * projections (and a norm of queries and keys where the architecture has it), or one projection for
- * all three, whose rows are q·k·v.
+ * projections (and norms of heads where the architecture has them), or one projection for all
+ * three, whose rows are q·k·v. A layer that uses the keys of another one has queries only.
  */
 import type { Tensor } from "../../kernels/tensor.ts";
 import type { Module } from "../architectures/architecture.ts";
@@ -21,7 +21,8 @@ const DELTA_INPUTS = ["deltaQkv", "deltaZ", "deltaB", "deltaA"] as const;
 
 /** n1 → q, k, v, before rotation; or the inputs of a convolution or a delta rule. */
 export function attentionInputs(pass: LayerPass, activations: LayerActivations): void {
-  const { n1: x, convB, convC, convX, attnGate, q, k, v, rawQ = q, rawK = k } = activations;
+  const { n1: x, convB, convC, convX, attnGate, q, k, v, rawQ = q, rawK = k, rawV = v } =
+    activations;
   const { fused: { qkv, convIn, q: queries } } = pass;
   const to = (module: Module, out: Tensor) => project(pass, activations, module, x, out);
   if (activations.deltaQkv !== undefined) {
@@ -38,18 +39,26 @@ export function attentionInputs(pass: LayerPass, activations: LayerActivations):
   }
   to("q", queries?.out ?? rawQ);
   if (queries !== null) splitParts(pass, queries, [rawQ, attnGate!]);
-  to("k", rawK);
-  to("v", v);
+  if (ownsKeys(activations)) {
+    to("k", rawK);
+    to("v", rawV);
+  }
   headNormsForward(pass, activations);
 }
 
-/** The norm of queries and keys, where the architecture has it: rawQ, rawK → q, k. */
+/** Whether a layer computes keys and values, and does not use those of an earlier one. */
+export function ownsKeys({ weights }: LayerActivations): boolean {
+  return weights.k !== undefined || weights.qkv !== undefined;
+}
+
+/** The norms of heads, where the architecture has them: rawQ, rawK, rawV → q, k, v. */
 export function headNormsForward(
   { device, rows }: LayerPass,
-  { q, k, rawQ, rawK, norms: { qNorm, kNorm } }: LayerActivations,
+  { q, k, v, rawQ, rawK, rawV, norms: { qNorm, kNorm, vNorm } }: LayerActivations,
 ): void {
   if (qNorm !== undefined) normForward(device, qNorm, { x: rawQ!, out: q, rows });
   if (kNorm !== undefined) normForward(device, kNorm, { x: rawK!, out: k, rows });
+  if (vNorm !== undefined) normForward(device, vNorm, { x: rawV!, out: v, rows });
 }
 
 /**
@@ -63,7 +72,7 @@ export function attentionInputsBackward(
   needsInput: boolean,
 ): void {
   const { device, rows, scratch, fused: { qkv, convIn, q: queries } } = pass;
-  const { n1: x, rawQ, rawK, norms: { qNorm, kNorm } } = activations;
+  const { n1: x, rawQ, rawK, rawV, norms: { qNorm, kNorm, vNorm } } = activations;
   const dx = needsInput ? scratch.dnormed : null;
   const backward = (module: Module, dy: Tensor, accumulate = false) =>
     projectBackward(pass, activations, module, { x, dy, dx, accumulate });
@@ -79,7 +88,7 @@ export function attentionInputsBackward(
     joinParts(pass, qkv, [scratch.dq, scratch.dk, scratch.dv]);
     return backward("qkv", qkv.out);
   }
-  let { dq, dk } = scratch;
+  let { dq, dk, dv } = scratch;
   // dattn is not needed any more, and after the norm of queries neither is dq.
   if (qNorm !== undefined) {
     normBackward(device, qNorm, { dout: dq, x: rawQ!, dx: scratch.dattn, rows });
@@ -89,8 +98,13 @@ export function attentionInputsBackward(
     normBackward(device, kNorm, { dout: dk, x: rawK!, dx: scratch.dq, rows });
     dk = scratch.dq;
   }
+  if (vNorm !== undefined) {
+    normBackward(device, vNorm, { dout: dv, x: rawV!, dx: scratch.dk, rows });
+    dv = scratch.dk;
+  }
   if (queries !== null) joinParts(pass, queries, [dq, scratch.dattnGate]);
   backward("q", queries?.out ?? dq);
+  if (!ownsKeys(activations)) return;
   backward("k", dk, true);
-  backward("v", scratch.dv, true);
+  backward("v", dv, true);
 }

@@ -40,6 +40,7 @@ export function countedNetwork(
     weights: arrangeWeights(all, config, sizes),
     rope: new RopeTables(device, config),
     maxRank: maxLayerRank(sizes.lora),
+    tokenRows: null,
   };
 }
 

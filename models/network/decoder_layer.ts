@@ -19,6 +19,7 @@ import {
   projectBackward,
 } from "./layer_buffers.ts";
 import { mlpBackward, mlpInputs, mlpOutput } from "./mlp.ts";
+import { layerEnd, layerEndBackward } from "./per_layer.ts";
 import { normBackward, type NormForward, normForward, type NormPass } from "./norm.ts";
 
 /** The output of a layer, as the sum x + add that the next operation computes. */
@@ -49,7 +50,12 @@ function beforeAttention(
   input: Residual | null,
 ): void {
   const { h, n1: out, norms: { inputNorm } } = activations;
-  const first = input === null ? { x: h } : { x: input.x, add: input.add!, sum: h };
+  if (input !== null && input.add === null) {
+    pass.device.run("copy", { src: input.x, out: h, n: pass.rows * pass.config.hiddenSize });
+  }
+  const first = input === null || input.add === null
+    ? { x: h }
+    : { x: input.x, add: input.add, sum: h };
   sumAndNorm(pass, inputNorm, { ...first, out });
   attentionInputs(pass, activations);
   pass.save?.("attention", activations);
@@ -89,7 +95,7 @@ export function layerForward(
 ): Residual {
   layerForwardInner(pass, activations, input);
   mlpOutput(pass, activations);
-  return { x: activations.mid, add: pass.projected };
+  return layerEnd(pass, activations);
 }
 
 /** Some rows of a pass, with their own activations. */
@@ -128,6 +134,7 @@ export function layerBackward(
   needsInput: boolean,
 ): void {
   const { scratch } = pass, { mid, h, gated, mixed, attentionOut, norms } = activations;
+  layerEndBackward(pass, activations);
   mlpBackward(pass, activations);
   throughNorm(pass, norms.postNorm, mid);
 

@@ -17,6 +17,7 @@ import {
   type PackedMixer,
   passScratch,
 } from "./layer_buffers.ts";
+import { ownsKeys } from "./attention_inputs.ts";
 import {
   layerBackward,
   layerForward,
@@ -27,12 +28,19 @@ import {
 } from "./decoder_layer.ts";
 import type { Network } from "./weights/model_weights.ts";
 import { mlpOutput } from "./mlp.ts";
+import {
+  layerEnd,
+  ownGradients,
+  ownInputs,
+  ownInputsBackward,
+  uploadOwnRows,
+} from "./per_layer.ts";
 import { packedConvolution, type StoreConvolved } from "./convolution.ts";
 import { packedDelta, type PromptStates } from "./delta_layer.ts";
 import { type PackedBatch, tokenRuns } from "./packing.ts";
 import type { LayerAngles } from "./rope_table.ts";
 import { weightType } from "../formats/stored_weight.ts";
-import type { ModelConfig } from "../architectures/model_config.ts";
+import { kvSource, layerSizes, type ModelConfig } from "../architectures/model_config.ts";
 import type { Parameter } from "./types.ts";
 import type { Workspace } from "./workspace.ts";
 
@@ -55,6 +63,8 @@ export interface TrunkOptions {
   storeConvolved?: StoreConvolved;
   /** Where the states of prompts stay, in models with delta rules. */
   states?: PromptStates;
+  /** The rows of the batch's tokens in a table that stays in its file (per_layer.ts). */
+  ownRows?: Float32Array | null;
   /** Keeps the layers' results for a later training pass. Not with `lastRows`. */
   save?: SaveLayer | undefined;
 }
@@ -86,21 +96,29 @@ export function sinksOf({ weights: { sinks } }: LayerActivations): { sinks?: Ten
   return sinks === null ? {} : { sinks: sinks.value };
 }
 
-/** Rotates the queries and keys of a layer in place, or back. */
+/** Rotates the queries and keys of a layer in place, or back. Keys of another layer are null. */
 export function rotate(
   { device, config }: Pick<Network, "device" | "config">,
   angles: LayerAngles | null,
-  { q, k }: { q: Tensor; k: Tensor },
+  { layer, q, k }: { layer: number; q: Tensor; k: Tensor | null },
   rows: number,
   inverse = false,
 ): void {
   if (angles === null) return;
-  const { numHeads, numKvHeads, headDim } = config, shape = { rows, headDim, inverse };
-  device.run("rope", { x: q, ...angles.q, heads: numHeads, ...shape });
-  device.run("rope", { x: k, ...angles.k, heads: numKvHeads, ...shape });
+  const { headDim, kvHeads } = layerSizes(config, layer), shape = { rows, headDim, inverse };
+  device.run("rope", { x: q, ...angles.q, heads: config.numHeads, ...shape });
+  if (k !== null) device.run("rope", { x: k, ...angles.k, heads: kvHeads, ...shape });
 }
 
-export function bufferName(keep: Keep, layer: number, activation: ActivationName): string {
+export function bufferName(
+  config: ModelConfig,
+  keep: Keep,
+  layer: number,
+  activation: ActivationName,
+): string {
+  if (config.sharedKv !== undefined && (activation === "k" || activation === "v")) {
+    return `layers.${kvSource(config, layer)}.${activation}`;
+  }
   // A layer's recomputation stops before its last projection, so `u` and `y` of that one are kept.
   const input = activation === "h" || activation === "u.down" || activation === "y.down";
   if (keep === "all" || (keep === "inputs" && input)) {
@@ -117,7 +135,7 @@ export function trunkForward(
   packed: PackedBatch,
   options: TrunkOptions,
 ): TrunkPass {
-  const { weights } = network, { rows } = packed;
+  const { config, weights } = network, { rows } = packed, { adapter, keep } = options;
   const positions = workspace.upload("positions", packed.positions);
   const attention = packedAttention(network, workspace, packed, positions, options);
   const pass: LayerPass = {
@@ -127,23 +145,25 @@ export function trunkForward(
   };
   const layers = weights.layers.map((_, l) =>
     layerActivations(workspace, network, l, rows, {
-      adapter: options.adapter,
-      name: (activation) => bufferName(options.keep, l, activation),
+      adapter,
+      name: (activation) => bufferName(config, keep, l, activation),
+      own: keep === "all",
       provided: options.cached?.(l) ?? {},
     })
   );
   const tokens = workspace.upload("tokens", packed.tokens);
-  embed(network, workspace, { tokens, positions, out: layers[0]!.h, spare: pass.projected, rows });
+  uploadOwnRows(network, workspace, options.ownRows ?? null, rows);
+  embed(network, workspace, pass, { tokens, positions, h: layers[0]!.h, room: rows, adapter });
   const some = options.lastRows === undefined
     ? null
-    : selectedRows(network, workspace, options.lastRows, options.adapter, attention);
+    : selectedRows(network, workspace, options.lastRows, adapter, attention);
   let output: Residual | null = null;
   for (const [l, layer] of layers.entries()) {
     output = l === layers.length - 1 && some !== null
       ? layerForwardSelected(pass, layer, output, some)
       : layerForward(pass, layer, output);
   }
-  return { packed, layers, pass, attention, output: output!, keep: options.keep };
+  return { packed, layers, pass, attention, output: output!, keep };
 }
 
 /** What the layers of a pass over `rows` rows share; without dropout. */
@@ -171,32 +191,39 @@ function selectedRows(
     rows,
     activations: layerActivations(workspace, network, last, rows, {
       adapter,
-      name: (activation) => `last.${bufferName("none", last, activation)}`,
+      name: (activation) => `last.${bufferName(network.config, "none", last, activation)}`,
     }),
     attend: (all, some) => attention.lastRows(all, some, index, rows),
   };
 }
 
-/** out[rows, d] = embedding of the tokens, times the model's factor, plus learned positions. */
+/**
+ * h[rows, d] = embedding of the tokens, times the model's factor, plus learned positions; and the
+ * inputs that each layer has of its own. Overwrites pass.projected.
+ */
 export function embed(
-  { device, config, weights }: Network,
+  network: Network,
   workspace: Workspace,
-  { tokens, positions, out, spare, rows }: {
+  pass: LayerPass,
+  { tokens, positions, h: out, room, adapter }: {
     tokens: Tensor; // u32 [rows]
     positions: Tensor; // u32 [rows]
-    out: Tensor; // [rows, d]
-    spare: Tensor; // [rows, d], overwritten
-    rows: number;
+    h: Tensor; // [rows, d]
+    /** Most rows with the workspace. */
+    room: number;
+    adapter: boolean;
   },
 ): void {
+  const { device, config, weights } = network, { rows, projected: spare } = pass;
   const d = config.hiddenSize, n = rows * d;
   const lookUp = ({ value: table, storage }: Parameter, index: Tensor, out: Tensor) =>
     device.run("gather_rows", { table, ...weightType(storage), index, out, rows, d });
   lookUp(weights.embedding, tokens, out);
-  const { embeddingAdapter: adapter } = weights;
-  if (adapter !== null) addToEmbedding(device, adapter, workspace, { tokens, out, rows, d });
+  const { embeddingAdapter: low } = weights;
+  if (low !== null) addToEmbedding(device, low, workspace, { tokens, out, rows, d });
   const scale = scalarOf(config, "embedding");
   if (scale !== 1) device.run("add", { b: out, out, n, scale });
+  ownInputs(network, workspace, pass, { h: out, tokens, room, adapter });
   if (weights.positions === null) return;
   lookUp(weights.positions, positions, spare);
   device.run("add", { a: out, b: spare, out, n });
@@ -215,24 +242,30 @@ export function packedAttention(
 ): Required<PackedMixer> {
   const { device, config } = network;
   const { rows, segmentCount } = packed;
-  const { numHeads: heads, numKvHeads: kvHeads, headDim } = config;
+  const heads = config.numHeads;
   const segments = workspace.upload("segments", packed.segments);
   const rowSegment = workspace.upload("row_segment", packed.rowSegment);
   const angles = network.rope.ofBatch(packed, positions, workspace);
-  const table = { segments, rowSegment, segmentCount, rows, heads, kvHeads, headDim };
+  const table = { segments, rowSegment, segmentCount, rows, heads };
   const scale = scalarOf(config, "attention");
-  const shapeOf = (layer: number) => ({ ...table, scale, ...scoreOptions(config, layer) });
+  const shapeOf = (layer: number) => {
+    const { headDim, kvHeads } = layerSizes(config, layer);
+    return { ...table, kvHeads, headDim, scale, ...scoreOptions(config, layer) };
+  };
+  const addShared = sharedSums(network, workspace, rows);
   const attention: PackedMixer = {
     forward(activations) {
-      const { layer, q, k, v, attn, lse } = activations;
-      rotate(network, angles(layer), { q, k }, rows);
+      const { layer, q, k, v, attn, lse } = activations, owns = ownsKeys(activations);
+      rotate(network, angles(layer), { layer, q, k: owns ? k : null }, rows);
+      const keys = owns ? store(layer, k, v) : { k, v };
       const of = { ...shapeOf(layer), ...sinksOf(activations) };
-      device.run("attention", { q, ...store(layer, k, v), out: attn, lse, ...of });
+      device.run("attention", { q, ...keys, out: attn, lse, ...of });
       gateAttention(network, activations, rows);
     },
     lastRows({ layer, q, k, v }, last, index, count) {
-      rotate(network, angles(layer), { q, k }, rows);
-      const d = heads * headDim, each = Uint32Array.from({ length: count }, (_, row) => row);
+      rotate(network, angles(layer), { layer, q, k }, rows);
+      const d = layerSizes(config, layer).q,
+        each = Uint32Array.from({ length: count }, (_, row) => row);
       device.run("gather_rows", { table: q, index, out: last.q, rows: count, d });
       device.run("attention", {
         ...shapeOf(layer),
@@ -247,19 +280,32 @@ export function packedAttention(
         rows: count,
       });
     },
-    backward({ layer, weights, q, k, v, attn: out, lse, attnGate: gate }, scratch) {
+    backward(activations, scratch) {
+      const { layer, weights, q, k, v, attn: out, lse, attnGate: gate } = activations;
       const { dattn: dout, dq, dk, dv, dgated, dattnGate } = scratch;
       if (gate !== undefined) {
-        const n = rows * heads * headDim, to = { dgate: dattnGate, dup: dout };
+        const n = rows * layerSizes(config, layer).q, to = { dgate: dattnGate, dup: dout };
         device.run("swiglu_backward", { dout: dgated, gate, up: out, ...to, n, sigmoid: true });
       }
       const { sinks } = weights;
       if (sinks?.grad != null) {
         const of = { dout, out, lse, sinks: sinks.value, dsinks: sinks.grad };
-        device.run("sinks_backward", { ...of, rows, heads, headDim });
+        device.run("sinks_backward", {
+          ...of,
+          rows,
+          heads,
+          headDim: layerSizes(config, layer).headDim,
+        });
       }
       device.run("attention_backward", { q, k, v, out, lse, dout, dq, dk, dv, ...shapeOf(layer) });
-      rotate(network, angles(layer), { q: dq, k: dk }, rows, true);
+      addShared(layer, { dk, dv });
+      rotate(
+        network,
+        angles(layer),
+        { layer, q: dq, k: ownsKeys(activations) ? dk : null },
+        rows,
+        true,
+      );
     },
   };
   const convolution = packedConvolution(network, workspace, packed, storeConvolved);
@@ -273,14 +319,30 @@ export function packedAttention(
   };
 }
 
+/** Adds up the derivatives by keys and values that later layers use, too, from these on. */
+function sharedSums({ device, config }: Network, workspace: Workspace, rows: number) {
+  const begun = new Set<number>();
+  return (layer: number, derivatives: { dk: Tensor; dv: Tensor }) => {
+    const source = kvSource(config, layer), n = rows * layerSizes(config, layer).kv;
+    if (source === layer && !begun.delete(layer)) return;
+    for (const [name, d] of Object.entries(derivatives)) {
+      const sum = workspace.get(`${name}.${source}`, n);
+      if (source === layer) device.run("add", { a: d, b: sum, out: d, n });
+      else if (begun.has(source)) device.run("add", { a: sum, b: d, out: sum, n });
+      else device.run("copy", { src: d, out: sum, n });
+    }
+    if (source !== layer) begun.add(source);
+  };
+}
+
 /** attn, attnGate → gated, where the architecture has such gates. */
 export function gateAttention(
   { device, config }: Pick<Network, "device" | "config">,
-  { attn: up, attnGate: gate, gated }: LayerActivations,
+  { layer, attn: up, attnGate: gate, gated }: LayerActivations,
   rows: number,
 ): void {
   if (gate === undefined) return;
-  const n = rows * config.numHeads * config.headDim;
+  const n = rows * layerSizes(config, layer).q;
   device.run("swiglu", { gate, up, out: gated!, n, sigmoid: true });
 }
 
@@ -303,7 +365,12 @@ export function trunkBackward(
 ): void {
   const { device, config, weights } = network;
   const { packed, layers, keep } = trunk;
-  const pass = { ...trunk.pass, scratch, attendBackward: trunk.attention.backward };
+  const pass = {
+    ...trunk.pass,
+    scratch,
+    attendBackward: trunk.attention.backward,
+    dPerLayer: ownGradients(network, workspace, trunk.pass),
+  };
   const last = layers.length - 1;
   for (let l = last; l >= Math.max(0, weights.lowestTrained); l--) {
     const layer = layers[l]!;
@@ -313,6 +380,7 @@ export function trunkBackward(
       layerForwardInner(pass, layer, null);
       // The backward of a norm after the MLP reads its input.
       if (layer.norms.mlpOutNorm !== undefined) mlpOutput(pass, layer);
+      layerEnd(pass, layer);
     }
     layerBackward(pass, layer, l > weights.lowestTrained);
   }
@@ -339,6 +407,10 @@ export function trunkBackward(
   const { rows, tokens: ids } = packed, { hiddenSize: d, vocabSize: vocab } = config;
   if (weights.positions !== null) addRows("position", weights.positions.grad, packed.positions);
   if (weights.lowestTrained >= 0) return;
+  ownInputsBackward(network, workspace, pass, {
+    h: layers[0]!.h,
+    scatter: (src, table, width) => addRows("token", table, ids, src, width),
+  });
   if (scale !== 1) device.run("add", { b: dh, out: dh, n: rows * d, scale });
   addRows("token", weights.embedding.grad, ids);
   const { embeddingAdapter: adapter } = weights;

@@ -12,7 +12,7 @@ const MAX_FUSED_BYTES = 2 ** 24;
 
 export function weightsFitInCache(config: ModelConfig, floatBytes: number): boolean {
   const elements = config.numLayers * modulesOf(config).reduce((sum, module) => {
-    const [inDim, outDim] = linearDims(config, module);
+    const [inDim, outDim] = linearDims(config, module, null);
     return sum + inDim * outDim * matrixCount(config, module);
   }, 0);
   return floatBytes * elements <= MAX_FUSED_BYTES;

@@ -8,13 +8,14 @@ import {
   convWidth,
   hasAttention,
   hasPart,
+  linearDims,
   modulesOf,
   scalarOf,
 } from "../architectures/mod.ts";
 import { alternates, isOfExperts } from "../architectures/mixtures.ts";
 import { type LinearBackward, linearBackward, linearForward } from "./linear.ts";
 import type { LayerWeights, Network } from "./weights/model_weights.ts";
-import type { ModelConfig } from "../architectures/model_config.ts";
+import { kvSource, layerSizes, type ModelConfig } from "../architectures/model_config.ts";
 import type { Workspace } from "./workspace.ts";
 import type { Device } from "../../kernels/device.ts";
 import type { AdapterDropout } from "./dropout.ts";
@@ -22,30 +23,40 @@ import { normBackward, normForward, type NormPass } from "./norm.ts";
 
 /** A layer with a convolution or a delta rule does not have those of attention, not to be read. */
 type Always = "h" | "n1" | "q" | "k" | "v" | "attn" | "lse" | "mid" | "n2" | "gate";
-type Attention = "rawQ" | "rawK" | "attnGate" | "gated";
+type Attention = "rawQ" | "rawK" | "rawV" | "attnGate" | "gated";
 type Convolution = "convB" | "convC" | "convX" | "convBx";
 type Delta = "deltaQkv" | "deltaX" | "deltaZ" | "deltaB" | "deltaA" | "deltaOut" | "deltaNormed";
-type Sometimes = Attention | Convolution | Delta | "mixed" | "attentionOut" | "mlpOut" | "up";
+type PerLayer = "mlpSum" | "ownGate" | "ownInput" | "ownOut";
+type Others = "mixed" | "attentionOut" | "mlpOut" | "up";
+type Sometimes = Attention | Convolution | Delta | PerLayer | Others;
 type Stored = Always | Sometimes;
 
-/** Elements per row of each activation, or 0 where a layer does not have it; then the others. */
-function widthsOf(config: ModelConfig, layer: number): Record<Stored, number> {
+/**
+ * Elements per row of each activation, or 0 where a layer does not have it; then the others.
+ * @param sizes those of the layer, or larger ones
+ */
+function widthsOf(
+  config: ModelConfig,
+  layer: number,
+  sizes = layerSizes(config, layer),
+): Record<Stored, number> {
   const { activation, attentionGate } = architectureOf(config);
   const attends = hasAttention(config, layer);
-  const { hiddenSize: d, numHeads, numKvHeads, headDim } = config;
+  const { hiddenSize: d, numHeads, perLayer = 0 } = config;
   const has = (part: WeightPart, width: number) => hasPart(config, part, layer) ? width : 0;
-  const heads = attends ? numHeads : 0, q = heads * headDim;
-  const kv = attends ? numKvHeads * headDim : 0, gate = attentionGate ? q : 0;
-  const f = chosenExperts(config) * config.intermediateSize;
+  const heads = attends ? numHeads : 0, q = attends ? sizes.q : 0;
+  const kv = attends ? sizes.kv : 0, gate = attentionGate ? q : 0;
+  const f = chosenExperts(config) * sizes.f;
   const { valueHeads: valueHeadCount = 0, valueDim = 0 } = config.delta ?? {};
   const valueHeads = has("deltaQkv", valueHeadCount), out = valueHeads * valueDim;
   const conv = has("convIn", d), qkv = has("deltaQkv", convWidth(config));
   return {
     h: d, // the layer's input
     n1: has("inputNorm", d), // normed input; h without a norm
-    // Query and key heads before their norm, where the architecture has it.
+    // Query, key and value heads before their norm, where the architecture has it.
     rawQ: has("qNorm", q),
     rawK: has("kNorm", kv),
+    rawV: has("vNorm", kv),
     q, // after RoPE
     k: kv, // after RoPE
     v: kv,
@@ -76,6 +87,12 @@ function widthsOf(config: ModelConfig, layer: number): Record<Stored, number> {
     n2: has("postNorm", d), // mid without a norm
     gate: f, // the input of the nonlinearity
     up: activation === "gelu" ? 0 : f, // the second input of SwiGLU and GeGLU
+    // Of inputs of its own (per_layer.ts): what the MLP leaves, the gate, the inputs, and the
+    // output of the last projection before its norm.
+    mlpSum: has("layerScalar", d),
+    ownGate: has("perLayerGate", perLayer),
+    ownInput: has("perLayerGate", perLayer),
+    ownOut: has("perLayerGate", d),
   };
 }
 
@@ -158,6 +175,8 @@ export interface ActivationOptions {
   adapter: boolean;
   /** Name of a buffer. Layers with equal names share it. */
   name: (activation: ActivationName) => string;
+  /** Whether the buffers are this layer's alone: others have room for the largest layer. */
+  own?: boolean;
   /** Tensors that are used instead of the workspace's. */
   provided?: Partial<Record<Stored, Tensor>>;
 }
@@ -167,13 +186,15 @@ export function layerActivations(
   { config, weights: { layers }, maxRank }: Pick<Network, "config" | "weights" | "maxRank">,
   layer: number,
   rows: number,
-  { adapter, name, provided = {} }: ActivationOptions,
+  { adapter, name, own = false, provided = {} }: ActivationOptions,
 ): LayerActivations {
   const weights = layers[layer]!;
   const get = (activation: ActivationName, width: number) =>
     workspace.get(name(activation), rows * width);
+  const sizes = layerSizes(config, own ? layer : null);
+  const widths = Object.entries(widthsOf(config, layer, sizes)).filter(([, width]) => width > 0);
   const stored = Object.fromEntries(
-    (Object.entries(activationWidths(config, layer)) as [Stored, number][])
+    (widths as [Stored, number][])
       .map(([activation, width]) => [activation, provided[activation] ?? get(activation, width)]),
   ) as Record<Stored, Tensor>;
   const norms = (Object.entries(weights.norms) as [LayerNorm, NormPass["norm"]][])
@@ -191,7 +212,10 @@ export function layerActivations(
     get(`u.${module}`, timesRead(config, module) * maxRank),
   ]);
   const y = adapted.filter((module) => weights[module].lora?.dora?.dmagnitude != null)
-    .map((module) => [module, get(`y.${module}`, weights[module].outDim)]);
+    .map((module) => [
+      module,
+      get(`y.${module}`, linearDims(config, module, own ? layer : null)[1]),
+    ]);
   const { experts } = config;
   return {
     ...stored,
@@ -248,14 +272,16 @@ function commonDivisor(a: number, b: number): number {
   return b === 0 ? a : commonDivisor(b, a % b);
 }
 
-/** Copies the parts of a fused module's output to tensors of their own. */
+/** Copies the parts of a fused module's output, from the first on, to tensors of their own. */
 export function splitParts(
   { device, rows }: Pick<LayerPass, "device" | "rows">,
   { out: table, piece: d, parts, repeats }: FusedOutput,
   to: readonly Tensor[],
+  first = 0,
 ): void {
-  parts.forEach(({ index, pieces }, i) => {
-    device.run("gather_rows", { table, index, out: to[i]!, rows: rows * repeats * pieces, d });
+  to.forEach((out, i) => {
+    const { index, pieces } = parts[first + i]!;
+    device.run("gather_rows", { table, index, out, rows: rows * repeats * pieces, d });
   });
 }
 
@@ -264,16 +290,18 @@ export function joinParts(
   { device, rows }: Pick<LayerPass, "device" | "rows">,
   { out: table, piece: d, parts, repeats }: FusedOutput,
   from: readonly Tensor[],
+  first = 0,
 ): void {
-  parts.forEach(({ index, pieces }, i) => {
-    device.run("scatter_rows", { src: from[i]!, index, table, rows: rows * repeats * pieces, d });
+  from.forEach((src, i) => {
+    const { index, pieces } = parts[first + i]!;
+    device.run("scatter_rows", { src, index, table, rows: rows * repeats * pieces, d });
   });
 }
 
 /** Elements per row of each part of the backward's scratch; 0 where a model does not need it. */
 function backwardWidths({ config, maxRank }: Pick<Network, "config" | "maxRank">) {
-  const { hiddenSize: d, numHeads, numKvHeads, headDim, delta } = config;
-  const q = numHeads * headDim, kv = numKvHeads * headDim, chosen = chosenExperts(config);
+  const { hiddenSize: d, delta, perLayer = 0 } = config;
+  const { q, kv, f } = layerSizes(config, null), chosen = chosenExperts(config);
   const gate = architectureOf(config).attentionGate ? q : 0, { valueHeads = 0 } = delta ?? {};
   const conv = hasPart(config, "convIn") ? d : 0;
   const width = delta === undefined ? 0 : convWidth(config);
@@ -281,7 +309,7 @@ function backwardWidths({ config, maxRank }: Pick<Network, "config" | "maxRank">
   return {
     dh: d, // the derivative by the layer's output, later replaced by the one by its input
     dnormed: d,
-    dactivated: chosen * config.intermediateSize,
+    dactivated: Math.max(chosen * f, perLayer),
     dattn: q,
     dq: q,
     dk: kv,
@@ -352,6 +380,8 @@ export interface LayerPass {
   fused: Record<"qkv" | "gateUp" | "convIn" | "q", FusedOutput | null>;
   /** Null where the MLP is not a mixture of experts. */
   experts: ExpertScratch | null;
+  /** The inputs that each layer has of its own, [rows, layers·width]; null = there are none. */
+  perLayer: FusedOutput | null;
   /** Dropout of the adapters' inputs; null = none. */
   dropout: AdapterDropout | null;
   /** Keeps the results of a part of a layer for the training pass (activation_store.ts). */
@@ -360,6 +390,8 @@ export interface LayerPass {
 
 export interface LayerBackwardPass extends LayerPass {
   attendBackward: PackedMixer["backward"];
+  /** The derivatives by `perLayer`; null = nothing needs them. */
+  dPerLayer: FusedOutput | null;
   scratch: BackwardScratch;
 }
 
@@ -399,17 +431,23 @@ export function passScratch(
   workspace: Workspace,
   config: ModelConfig,
   rows: number,
-): Pick<LayerPass, "projected" | "activated" | "fused" | "experts"> {
-  const { numHeads, numKvHeads, headDim, hiddenSize, intermediateSize: f } = config;
-  const q = numHeads * headDim, kv = numKvHeads * headDim;
+): Pick<LayerPass, "projected" | "activated" | "fused" | "experts" | "perLayer"> {
+  const { numHeads, headDim, hiddenSize, numLayers, perLayer } = config;
+  const { q, kv, f } = layerSizes(config, null);
   const fused = (module: "qkv" | "gateUp" | "convIn", ...widths: number[]) =>
     hasPart(config, module)
       ? fusedOutput(workspace, module, rows * timesRead(config, module), widths)
       : null;
   return {
     projected: workspace.get("projected", rows * hiddenSize),
-    activated: workspace.get("activated", rows * chosenExperts(config) * f),
+    activated: workspace.get(
+      "activated",
+      rows * Math.max(chosenExperts(config) * f, perLayer ?? 0),
+    ),
     experts: config.experts === undefined ? null : expertScratch(workspace, config, rows),
+    perLayer: perLayer === undefined
+      ? null
+      : fusedOutput(workspace, "perLayer", rows, new Array(numLayers).fill(perLayer)),
     fused: {
       qkv: fused("qkv", q, kv, kv),
       gateUp: alternates(architectureOf(config))

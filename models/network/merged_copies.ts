@@ -30,9 +30,9 @@ function mergedBytes(
 ): number {
   if (computeDtype !== "float32") return 0;
   const { inOut } = architectureOf(config);
-  const bytes = layerAdapters(lora).reduce((sum, { module, path }) => {
-    const [inDim, outDim] = linearDims(config, module);
-    const isSeparate = storage.has(`${path}.weight`) || isOfExperts(config, module);
+  const bytes = layerAdapters(lora).reduce((sum, { layer, module, path }) => {
+    const [inDim, outDim] = linearDims(config, module, layer);
+    const isSeparate = layer! < 0 || storage.has(`${path}.weight`) || isOfExperts(config, module);
     if (isSeparate || !mergePays(inDim, outDim, rows)) return sum;
     return sum + floatBytes * copyLength(inOut, inDim, outDim);
   }, 0);

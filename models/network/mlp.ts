@@ -5,6 +5,7 @@
  * experts.ts.
  */
 import type { Module } from "../architectures/architecture.ts";
+import { layerSizes } from "../architectures/model_config.ts";
 import {
   branchBackward,
   branchForward,
@@ -50,9 +51,9 @@ export function mlpOutput(pass: LayerPass, activations: LayerActivations): void 
 /** gate (and up) → activated. */
 export function activate(
   { device, rows, activated, config }: LayerPass,
-  { gate, up }: LayerActivations,
+  { layer, gate, up }: LayerActivations,
 ): void {
-  const n = rows * chosenExperts(config) * config.intermediateSize;
+  const n = rows * chosenExperts(config) * layerSizes(config, layer).f;
   if (up === undefined) device.run("gelu", { x: gate, out: activated, n });
   else device.run("swiglu", { gate, up, out: activated, n, ...gateOptions(config) });
 }
@@ -67,7 +68,7 @@ export function mlpBackward(pass: LayerBackwardPass, activations: LayerActivatio
     activate(pass, activations);
     return expertsBackward(pass, activations, dy);
   }
-  const n = rows * config.intermediateSize;
+  const n = rows * layerSizes(config, activations.layer).f;
   const backward = (module: Module, args: Parameters<typeof projectBackward>[3]) =>
     projectBackward(pass, activations, module, args);
 
@@ -90,6 +91,6 @@ export function mlpBackward(pass: LayerBackwardPass, activations: LayerActivatio
 }
 
 /** Whether the linear layer's backward reads its input. */
-function readsInput({ dweight, lora }: Linear): boolean {
+export function readsInput({ dweight, lora }: Linear): boolean {
   return dweight !== null || lora?.da != null;
 }

@@ -7,6 +7,7 @@ import type { ActivationStore } from "./activation_store.ts";
 import { headNormsForward } from "./attention_inputs.ts";
 import {
   bufferName,
+  embed,
   type Keep,
   layerPass,
   packedAttention,
@@ -22,6 +23,7 @@ import {
 import { linearProduct, lowRankInput } from "./linear.ts";
 import { attentionOutput } from "./decoder_layer.ts";
 import { activate, mlpInputs, mlpOutput } from "./mlp.ts";
+import { layerEnd, uploadOwnRows } from "./per_layer.ts";
 import { normForward } from "./norm.ts";
 import type { Module } from "../architectures/architecture.ts";
 import type { PackedBatch } from "./packing.ts";
@@ -56,9 +58,14 @@ export function trunkRestored(
   network: Network,
   workspace: Workspace,
   packed: PackedBatch,
-  { store, groups, keep }: { store: ActivationStore; groups: readonly Group[]; keep: Keep },
+  { store, groups, keep, ownRows }: {
+    store: ActivationStore;
+    groups: readonly Group[];
+    keep: Keep;
+    ownRows: Float32Array | null;
+  },
 ): TrunkPass {
-  const { weights } = network, { rows } = packed;
+  const { config, weights } = network, { rows } = packed;
   const index = workspace.upload("kept.rows", storeRows(store, groups, rows));
   const positions = workspace.upload("positions", packed.positions);
   const attention = packedAttention(network, workspace, packed, positions);
@@ -67,9 +74,20 @@ export function trunkRestored(
     layerActivations(workspace, network, l, rows, {
       adapter: true,
       // Those of the first layer of a pass that keeps its own.
-      name: (activation) => bufferName(keep, 0, activation),
+      name: (activation) => bufferName(config, keep, 0, activation),
     })
   );
+  if (pass.perLayer !== null) {
+    const tokens = workspace.upload("tokens", packed.tokens);
+    uploadOwnRows(network, workspace, ownRows, rows);
+    embed(network, workspace, pass, {
+      tokens,
+      positions,
+      h: layers[0]!.h,
+      room: rows,
+      adapter: true,
+    });
+  }
   const restore = (layer: number) => {
     store.load(layer, layers[layer]!, index, rows);
     restoreLayer(pass, layers[layer]!);
@@ -103,7 +121,11 @@ function restoreLayer(pass: LayerPass, activations: LayerActivations): void {
     return mlpOutput(pass, activations);
   }
   lowRank(n2, "gate", "up", "gateUp");
-  if (norms.mlpOutNorm !== undefined) return mlpOutput(pass, activations);
+  if (norms.mlpOutNorm !== undefined) {
+    mlpOutput(pass, activations);
+    layerEnd(pass, activations);
+    return;
+  }
   if (lows.down === undefined) return;
   activate(pass, activations);
   lowRank(activated, "down");

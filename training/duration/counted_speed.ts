@@ -12,7 +12,7 @@ import {
   modulesOf,
 } from "../../models/architectures/mod.ts";
 import { isOfExperts } from "../../models/architectures/mixtures.ts";
-import type { ModelConfig } from "../../models/architectures/model_config.ts";
+import { layerSizes, type ModelConfig } from "../../models/architectures/model_config.ts";
 import { storedWords } from "../../models/formats/stored_weight.ts";
 import type { ModelSizes } from "../../models/network/weights/model_sizes.ts";
 import {
@@ -54,8 +54,9 @@ export interface ForwardFlops {
 
 const layerNumbers = ({ numLayers }: ModelConfig) => Array.from({ length: numLayers }, (_, l) => l);
 
-const attentionLayers = (config: ModelConfig) =>
-  layerNumbers(config).filter((layer) => hasAttention(config, layer)).length;
+const sumOverAttention = (config: ModelConfig, of: (layer: number) => number) =>
+  layerNumbers(config).filter((layer) => hasAttention(config, layer))
+    .reduce((sum, layer) => sum + of(layer), 0);
 
 /** Matrices of a module that `rows` tokens go through: each takes some of the experts. */
 function matricesOf(config: ModelConfig, module: string, rows = 1): number {
@@ -66,18 +67,18 @@ function matricesOf(config: ModelConfig, module: string, rows = 1): number {
 
 /** @param context tokens that a token attends to */
 export function forwardFlops({ config, lora }: ModelSizes, context: number): ForwardFlops {
-  const { numHeads, headDim, vocabSize, hiddenSize } = config;
+  const { vocabSize, hiddenSize } = config;
   const layers = layerNumbers(config);
   const products = layers.map((layer) =>
     modulesOf(config, layer).map((module) => {
-      const [inDim, outDim] = linearDims(config, module);
+      const [inDim, outDim] = linearDims(config, module, layer);
       return 2 * inDim * outDim * matricesOf(config, module);
     })
   );
   const sum = (values: readonly number[]) => values.reduce((a, b) => a + b, 0);
   const lowRank = (placed: readonly LoraPlacement[]) =>
-    placed.reduce((sum, { module, r }) => {
-      const [inDim, outDim] = linearDims(config, module);
+    placed.reduce((sum, { module, layer, r }) => {
+      const [inDim, outDim] = linearDims(config, module, layer);
       return sum + 2 * r * (inDim + outDim) * matricesOf(config, module);
     }, 0);
   const head = headAdapter(lora);
@@ -85,7 +86,7 @@ export function forwardFlops({ config, lora }: ModelSizes, context: number): For
     layers: sum(products.map(sum)) + lowRank(layerAdapters(lora)),
     repeated: sum(products.slice(1).map((each) => sum(each) - each.at(-1)!)),
     // Scores and weighted sums.
-    attention: 4 * attentionLayers(config) * numHeads * headDim * context,
+    attention: 4 * sumOverAttention(config, (layer) => layerSizes(config, layer).q) * context,
     head: 2 * vocabSize * hiddenSize + lowRank(head === null ? [] : [head]),
   };
 }
@@ -100,12 +101,13 @@ export function decodeBytes(sizes: ModelSizes, lanes: number, context: number): 
   let weights = bytes(headName(config), vocabSize, hiddenSize);
   for (let layer = 0; layer < config.numLayers; layer++) {
     for (const module of modulesOf(config, layer)) {
-      const [inDim, outDim] = linearDims(config, module);
+      const [inDim, outDim] = linearDims(config, module, layer);
       const name = `${modulePath(config, layer, module)}.weight`;
       weights += matricesOf(config, module, lanes) * bytes(name, outDim, inDim);
     }
   }
-  const perToken = 2 * attentionLayers(config) * config.numKvHeads * config.headDim * floatBytes;
+  const keys = sumOverAttention(config, (layer) => layerSizes(config, layer).kv);
+  const perToken = 2 * keys * floatBytes;
   return weights + lanes * context * perToken;
 }
 

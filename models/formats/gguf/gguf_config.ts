@@ -7,8 +7,14 @@ import { UsageError } from "../../../core/errors.ts";
 import type { Architecture, Scalar, SizeName, SoftCap } from "../../architectures/architecture.ts";
 import { CHOSEN } from "../../architectures/mixtures.ts";
 import { layerKindKeys } from "../../architectures/layer_kinds.ts";
+import { DOUBLE, FULL_HEAD, PER_LAYER, SHARED } from "../../architectures/gemma4.ts";
 import { ARCHITECTURES, hasAttention, scalarOf } from "../../architectures/mod.ts";
-import { layerType, MAX_LAYERS, type ModelConfig } from "../../architectures/model_config.ts";
+import {
+  layerSizes,
+  layerType,
+  MAX_LAYERS,
+  type ModelConfig,
+} from "../../architectures/model_config.ts";
 import type { GgufFile } from "./gguf.ts";
 
 /**
@@ -68,6 +74,9 @@ const DELTA_KEYS: Readonly<Record<string, string>> = {
 const DELTA_WIDTH = "ssm.inner_size";
 /** How many elements turn by each of a token's positions, which are equal in a text. */
 const SECTIONS = "rope.dimension_sections";
+/** Of layers with a window, where the plain keys are of full ones; all are the width of a head. */
+const SLIDING_HEADS = ["attention.key_length", "attention.value_length", ROTATED]
+  .map((key) => `${key}_swa`);
 /** Which layers have a delta rule; older files have only the interval. */
 const RECURRENT = "attention.recurrent_layers";
 /** Layers of a further head, which is left aside. */
@@ -121,11 +130,16 @@ export function ggufKeys(architecture: Architecture): GgufKey[] {
     keys.push({ key, type, name, value });
   };
   for (const [key, size, type] of sizesOf(architecture)) {
-    const name = sizes[size] ?? null, isRead = !CHECKED.includes(key) && !UNREAD.includes(key);
+    const named = gguf === "gemma4" && size === "headDim" ? FULL_HEAD : sizes[size];
+    const name = named ?? null, isRead = !CHECKED.includes(key) && !UNREAD.includes(key);
     // Without a key in the config.json it follows from the other sizes.
     add(key, type, isRead ? name : null, (config) => {
       if (name === null) return undefined;
+      if (size === "headDim" && config.fullHeads !== undefined) return config.fullHeads.headDim;
       if (key === ROTATED) return config.rotaryDim ?? config.headDim;
+      if (size === "intermediateSize" && config.sharedKv?.doubleMlp) {
+        return eachLayer(config, (layer) => layerSizes(config, layer).f);
+      }
       return size === "maxPositions" ? config.statedPositions ?? config[size] : config[size];
     });
   }
@@ -138,9 +152,16 @@ export function ggufKeys(architecture: Architecture): GgufKey[] {
     if (power === 1) add(SCALARS[scalar], "f32", name, (config) => scalarOf(config, scalar));
   }
   for (const [cap, [name]] of Object.entries(softCaps) as Entries<SoftCap>) {
-    add(SOFT_CAPS[cap], "f32", name, (config) => config.softCaps?.[cap] ?? 0);
+    add(SOFT_CAPS[cap], "f32", name, (config) => config.softCaps?.[cap]);
   }
   if (gguf === "qwen35") addDelta(add);
+  if (gguf === "gemma4") {
+    for (const [i, key] of SLIDING_HEADS.entries()) {
+      add(key, "u32", i === 0 ? sizes.headDim! : null, ({ headDim }) => headDim);
+    }
+    add("attention.shared_kv_layers", "u32", SHARED, ({ sharedKv }) => sharedKv?.layers ?? 0);
+    add("embedding_length_per_layer_input", "u32", PER_LAYER, ({ perLayer }) => perLayer ?? 0);
+  }
   if (inLayer.convIn !== undefined) {
     const heads = (config: ModelConfig) =>
       eachLayer(config, (layer) => hasAttention(config, layer) ? config.numKvHeads : 0);
@@ -221,6 +242,7 @@ export function ggufConfig(
     if (value !== undefined) config[name!] = typeof value === "number" ? shortest(value) : value;
   }
   readKvHeads(file, architecture, config);
+  readDoubleMlp(file, config);
   if (gguf === "qwen35") readDelta(file, config);
   if (gguf === "gpt-oss" && scaling !== null) {
     // llama.cpp's files do not say it; the published models do not round.
@@ -279,6 +301,20 @@ function readKvHeads(
   config["layer_types"] = list.map((n) => n === 0 ? "conv" : "full_attention");
 }
 
+/** A list of the widths of all MLPs, where those that share keys may be twice as wide. */
+function readDoubleMlp({ label }: GgufFile, config: Record<string, unknown>): void {
+  const { intermediate_size: list } = config;
+  if (!Array.isArray(list)) return;
+  const first = list.length - Number(config[SHARED] ?? 0), [f] = list, wide = first < list.length;
+  const widths = list.map((_, layer) => layer < first ? f : 2 * f);
+  Object.assign(config, { intermediate_size: f, [DOUBLE]: wide });
+  if (String(widths) === String(list)) return;
+  throw new UsageError(
+    `${label}: feed_forward_length is ${list.slice(0, 40)}, which is not supported (only twice ` +
+      "as much in the layers that share keys)",
+  );
+}
+
 function readDelta({ metadata }: GgufFile, config: Record<string, unknown>): void {
   const number = (key: string) => Number(metadata.get(`qwen35.${key}`) ?? 0);
   const heads = Number(config["linear_num_value_heads"]);
@@ -294,7 +330,7 @@ function readDelta({ metadata }: GgufFile, config: Record<string, unknown>): voi
 
 /** Whether layers of this `general.architecture` may have different kinds of attention. */
 function isTyped({ gguf }: Architecture): boolean {
-  return gguf === "gemma2" || gguf === "gemma3" || gguf === "olmo2";
+  return gguf === "gemma2" || gguf === "gemma3" || gguf === "gemma4" || gguf === "olmo2";
 }
 
 /** The bases of llama.cpp for layers with a window, where a file has none. */
@@ -314,8 +350,8 @@ function addTypes(
     const { hidden_size: d, num_attention_heads: heads, head_dim } = config;
     const isLargest = layers === GEMMA_27B[gguf];
     config["query_pre_attn_scalar"] = isLargest ? Number(d) / Number(heads) : head_dim;
-  } else if (isSliding) config["model_type"] = "olmo3";
-  else {
+  } else if (gguf === "olmo2" && isSliding) config["model_type"] = "olmo3";
+  else if (gguf !== "gemma4") {
     config["rope_scaling"] = scaling;
     return;
   }
@@ -413,7 +449,7 @@ function checkHeads(
   const { gguf, config: { sizes } } = architecture;
   const of = (size: SizeName) => sizes[size] === undefined ? undefined : config[sizes[size]];
   const hidden = of("hiddenSize"), heads = of("numHeads");
-  const headDim = of("headDim") ??
+  const headDim = config[FULL_HEAD] ?? of("headDim") ??
     (typeof hidden === "number" && typeof heads === "number" ? hidden / heads : undefined);
   for (const [key, size] of sizesOf(architecture)) {
     const value = file.metadata.get(`${gguf}.${key}`), isHeads = size === "numKvHeads";

@@ -44,6 +44,14 @@ const PARTS: Readonly<Record<LayerPart | OncePart, string>> = {
   deltaNorm: "ssm_norm",
   deltaOut: "ssm_out",
   sinks: "attn_sinks",
+  vNorm: "", // has no weight
+  layerScalar: "layer_output_scale",
+  perLayerTable: "per_layer_token_embd",
+  perLayerModel: "per_layer_model_proj",
+  perLayerModelNorm: "per_layer_proj_norm",
+  perLayerGate: "inp_gate",
+  perLayerOut: "proj",
+  perLayerNorm: "post_norm",
 };
 /** Names that differ in files of one architecture. */
 const OTHERS: Readonly<Record<string, Partial<typeof PARTS>>> = {
@@ -60,7 +68,7 @@ export function ggufName(config: ModelConfig, { part, layer, kind }: ModelTensor
   const isOfAll = config.experts !== undefined && EXPERT_PARTS.includes(part);
   const ending = part === "aLog" ? "" : part === "dtBias" ? ".bias" : `.${kind}`;
   const suffix = `${isOfAll ? "_exps" : ""}${ending}`;
-  return `${layer === null ? "" : `blk.${layer}.`}${name}${suffix}`;
+  return `${layer === null || layer < 0 ? "" : `blk.${layer}.`}${name}${suffix}`;
 }
 
 /** The dimensions of a tensor in a GGUF file: those of 1 of a convolution are left out. */

@@ -97,13 +97,29 @@ export async function ggufRopeScaling(file: GgufFile): Promise<Record<string, un
   }
   neutral("scaling.attn_factor", 1);
   if (type === "none") {
-    return file.tensors.has(ROPE_DIVISORS) ? await llama3Scaling(file) : null;
+    if (!file.tensors.has(ROPE_DIVISORS)) return null;
+    return ggufArchitecture(file) === "gemma4"
+      ? await proportionalScaling(file)
+      : await llama3Scaling(file);
   }
   return { rope_type: type, factor, original_max_position_embeddings: original };
 }
 
 async function divisors(file: GgufFile, name: string): Promise<number[]> {
   return Array.from(await file.float32(name), shortest);
+}
+
+/** A divisor so large that the frequency is 0: llama.cpp's converter has no other way to say it. */
+export const UNROTATED = Math.fround(1e30);
+
+/** The share of a head that is rotated. @throws UsageError for other divisors than 1 and 1e30 */
+async function proportionalScaling(file: GgufFile): Promise<Record<string, unknown>> {
+  const values = await divisors(file, ROPE_DIVISORS), first = values.indexOf(UNROTATED);
+  const rotated = first < 0 ? values.length : first;
+  if (values.some((value, i) => value !== (i < rotated ? 1 : UNROTATED))) {
+    throw new UsageError(`${file.label}: ${ROPE_DIVISORS} does not leave out the last frequencies`);
+  }
+  return { rope_type: "proportional", partial_rotary_factor: rotated / values.length };
 }
 
 /** Parameters that all Llama 3.x models share; their factors differ. */

@@ -11,6 +11,7 @@ import { stateSize } from "../../../kernels/ops/delta_rule/spec.ts";
 import { NO_ROW } from "../../../kernels/ops/short_conv/spec.ts";
 import type { Tensor } from "../../../kernels/tensor.ts";
 import { convWidth } from "../../architectures/mod.ts";
+import { kvSource, layerSizes } from "../../architectures/model_config.ts";
 import type { PromptStates } from "../../network/delta_layer.ts";
 import type { TrunkOptions } from "../../network/forward_pass.ts";
 import type { Network } from "../../network/weights/model_weights.ts";
@@ -24,8 +25,8 @@ export interface LayerCache {
 }
 
 /**
- * Buffers of a cache with `rows` rows, one pair for each layer. Those of layers with a convolution
- * are not there and must not be read.
+ * Buffers of a cache with `rows` rows, one pair for each layer; layers that share keys have the same
+ * pair. Those of layers with a convolution are not there and must not be read.
  */
 function layerCaches(
   { config, weights }: Network,
@@ -33,13 +34,14 @@ function layerCaches(
   name: string,
   rows: number,
 ): LayerCache[] {
-  const n = rows * config.numKvHeads * config.headDim;
-  return weights.layers.map(({ conv }, layer) =>
-    conv !== null ? ABSENT : {
-      k: workspace.get(`cache.${name}.${layer}.k`, n),
-      v: workspace.get(`cache.${name}.${layer}.v`, n),
-    }
-  );
+  return weights.layers.map(({ conv }, layer) => {
+    if (conv !== null) return ABSENT;
+    const source = kvSource(config, layer), n = rows * layerSizes(config, source).kv;
+    return {
+      k: workspace.get(`cache.${name}.${source}.k`, n),
+      v: workspace.get(`cache.${name}.${source}.v`, n),
+    };
+  });
 }
 
 const ABSENT = {} as LayerCache;
@@ -92,13 +94,17 @@ export class KvCache {
     // limit only if the larger buffers of the one before do not stay beside its own.
     const grows = (["prefix", "branches"] as const).some((name) => {
       const count = name === "prefix" ? rows.prompts : rows.branches;
-      return first >= 0 && !workspace.has(`cache.${name}.${first}.k`, count * this.#width);
+      const length = count * this.#width(Math.max(0, first));
+      return first >= 0 && !workspace.has(`cache.${name}.${first}.k`, length);
     });
     if (grows) workspace.drop("cache.");
     this.prompts = layerCaches(network, workspace, "prefix", rows.prompts);
     this.packedKeys = packsKeys
       ? network.weights.layers.map((_, layer) =>
-        workspace.get(`cache.prefix.${layer}.packed`, packedLength(rows.prompts, this.#width))
+        workspace.get(
+          `cache.prefix.${layer}.packed`,
+          packedLength(rows.prompts, this.#width(layer)),
+        )
       )
       : null;
     this.branches = layerCaches(network, workspace, "branches", rows.branches);
@@ -115,9 +121,8 @@ export class KvCache {
     );
   }
 
-  get #width(): number {
-    const { numKvHeads, headDim } = this.network.config;
-    return numKvHeads * headDim;
+  #width(layer: number): number {
+    return layerSizes(this.network.config, layer).kv;
   }
 
   /** The cache rows of prompts that follow one another without gaps, by layer. */
@@ -128,8 +133,8 @@ export class KvCache {
       const table = this.convolved[layer]!;
       if (this.states[layer] !== null) return {};
       if (table !== null) return { convBx: view(table, this.network.config.hiddenSize) };
-      const { k, v } = this.prompts[layer]!;
-      return { k: view(k, this.#width), v: view(v, this.#width) };
+      const { k, v } = this.prompts[layer]!, width = this.#width(layer);
+      return { k: view(k, width), v: view(v, width) };
     };
   }
 
@@ -173,9 +178,9 @@ export class KvCache {
       device.run("gather_rows", { table, out, index, rows, d });
     return {
       store: (layer, k, v) => {
-        const cache = cached(layer);
-        put(k, cache.k!, this.#width);
-        put(v, cache.v!, this.#width);
+        const cache = cached(layer), width = this.#width(layer);
+        put(k, cache.k!, width);
+        put(v, cache.v!, width);
         return { k, v };
       },
       storeConvolved: (layer, bx, before) => {
@@ -193,14 +198,14 @@ export class KvCache {
     { rows, cacheRow, positions, keys: keyRanges, copies: { from, to } }: PrefillBatch,
     prompts: readonly PrefillPrompt[],
   ): CacheStores {
-    const { network: { device, config }, workspace } = this, width = this.#width;
+    const { network: { device, config }, workspace } = this, width = layerSizes(config, null).kv;
     const copied = to.length, widest = Math.max(width, config.hiddenSize);
     const computed = workspace.upload("prefix.row", cacheRow);
     const source = workspace.upload("prefix.copy.0", from);
     const target = workspace.upload("prefix.copy.1", to);
     const copies = workspace.get("prefix.copies", copied * widest);
     const keys = workspace.upload("prefix.keys", keyRanges);
-    const put = (src: Tensor, table: Tensor, d = width) => {
+    const put = (src: Tensor, table: Tensor, d: number) => {
       device.run("scatter_rows", { src, index: computed, table, rows, d });
       if (copied === 0) return table;
       device.run("gather_rows", { table, index: source, out: copies, rows: copied, d });
@@ -208,7 +213,7 @@ export class KvCache {
       return table;
     };
     const begin = prompts[0]!.cached.begin, n = prompts.at(-1)!.cached.end - begin;
-    const pack = (table: Tensor, packed: Tensor) =>
+    const pack = (table: Tensor, packed: Tensor, width: number) =>
       device.run("pack_weight", {
         weight: table.view(begin * width, n * width),
         n,
@@ -222,8 +227,9 @@ export class KvCache {
     return {
       store: (layer, k, v) => {
         const cache = this.prompts[layer]!, packed = this.packedKeys?.[layer];
-        const stored = { k: put(k, cache.k), v: put(v, cache.v), keys };
-        if (packed !== undefined) pack(cache.k, packed);
+        const d = this.#width(layer),
+          stored = { k: put(k, cache.k, d), v: put(v, cache.v, d), keys };
+        if (packed !== undefined) pack(cache.k, packed, d);
         return stored;
       },
       storeConvolved: (layer, bx) => ({

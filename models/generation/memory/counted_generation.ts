@@ -164,8 +164,8 @@ export async function rehearseGeneration(
   // Long prompts that share all but their last token, whose rows are copied; then prompts that
   // share nothing.
   const longest = Math.max(1, Math.min(maxLength, rows - count));
-  decoder.prefill(promptsOf(Math.min(promptRows, count * longest), count, () => 0));
-  const prefill = decoder.prefill(prompts);
+  await decoder.prefill(promptsOf(Math.min(promptRows, count * longest), count, () => 0));
+  const prefill = await decoder.prefill(prompts);
   const first = decoded.map((_, branch) => ({ index: branch % count, ids: [] }));
   await decoder.sampleFirstTokens(prefill, decoded, first);
   if (adjusted) decoder.setSeenTokens(0, []);

@@ -12,7 +12,9 @@ import {
 } from "../../../kernels/devices/weight_loader.ts";
 import { PANEL } from "../../../kernels/weights/panel.ts";
 import { embeddingName, LM_HEAD, modelTensors } from "../../architectures/mod.ts";
+import { ONES } from "./model_weights.ts";
 import { matrixShape, type Parameters } from "./parameters.ts";
+import { type RowReader, rowReader } from "../../formats/row_reader.ts";
 import { elementCount } from "../../formats/element_count.ts";
 import { fileBytes, isBlockType, type WeightType } from "../../formats/stored_weight.ts";
 import type { ModelConfig } from "../../architectures/model_config.ts";
@@ -46,7 +48,12 @@ export async function loadWeights(
   source: WeightSource,
   onLoad: LoadListener = () => {},
 ): Promise<void> {
-  const file = weightFile(source), tensors = modelTensors(config);
+  const file = weightFile(source);
+  const tensors = modelTensors(config).filter(({ name }) => parameters.has(name));
+  if (parameters.has(ONES)) {
+    const [width] = parameters.get(ONES).shape;
+    parameters.write(ONES, new Float32Array(width!).fill(1));
+  }
   const total = tensors.reduce((sum, { shape }) => sum + elementCount(shape), 0);
   const buffers: [Bytes, Bytes] = [new Uint8Array(PART_BYTES), new Uint8Array(PART_BYTES)];
   const inBlocks = tensors.some(({ name }) => {
@@ -128,6 +135,28 @@ async function eachPart(
     }
     part = await next;
   }
+}
+
+/**
+ * Reads rows of the table that the device does not hold: from its file, or from memory where that
+ * cannot be. Null without one. @throws RgxError for a missing table or a wrong size
+ */
+export async function tableRows(
+  parameters: Parameters,
+  config: ModelConfig,
+  source: WeightSource,
+): Promise<RowReader | null> {
+  const table = modelTensors(config).find(({ part }) => part === "perLayerTable");
+  if (table === undefined || parameters.has(table.name)) return null;
+  const { name, shape } = table, [rows, width] = shape as [number, number];
+  const file = weightFile(source), reader = file && rowReader(file, name, [rows, width]);
+  if (reader !== null) return reader;
+  const values = Float32Array.from(await valuesOf(config, source, name, shape));
+  return (ids) => {
+    const out = new Float32Array(ids.length * width);
+    ids.forEach((id, i) => out.set(values.subarray(id * width, (id + 1) * width), i * width));
+    return Promise.resolve(out);
+  };
 }
 
 function inFile({ label }: WeightReader, error: unknown): unknown {

@@ -10,6 +10,7 @@ import type { Linear } from "../linear.ts";
 import type { Parameters } from "./parameters.ts";
 import { RopeTables } from "../rope_table.ts";
 import type { ModelConfig } from "../../architectures/model_config.ts";
+import type { RowReader } from "../../formats/row_reader.ts";
 import { Workspace } from "../workspace.ts";
 
 export class ModelBase {
@@ -26,6 +27,8 @@ export class ModelBase {
     readonly parameters: Parameters,
     /** A base with the same configuration, whose buffers this one uses. */
     private readonly beside: ModelBase | null = null,
+    /** Rows of a table that is not among the parameters. */
+    readonly tokenRows: RowReader | null = null,
   ) {
     beside?.retain();
     this.rope = beside?.rope ?? new RopeTables(device, config);

@@ -92,7 +92,10 @@ export function modelSizes(
       },
     );
   }
-  const width = Math.max(0, ...placed.map(({ module }) => linearDims(config, module)[0]));
+  const width = Math.max(
+    0,
+    ...placed.map(({ module, layer }) => linearDims(config, module, layer)[0]),
+  );
   const p = lora?.dropout ?? 0, dropout = p === 0 ? null : { p, width };
   return {
     config,

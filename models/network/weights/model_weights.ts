@@ -52,7 +52,8 @@ import type { Parameters, ParameterSpec } from "./parameters.ts";
 import { addProduct, rowSquares, weightFactors } from "../adapters/weight_factors.ts";
 import { isSavedModule, type SavedTensor } from "../adapters/modules_to_save.ts";
 import { ALL_FLOAT, type WeightStorage } from "../../formats/stored_weight.ts";
-import type { ModelConfig } from "../../architectures/model_config.ts";
+import { layerSizes, type ModelConfig } from "../../architectures/model_config.ts";
+import type { RowReader } from "../../formats/row_reader.ts";
 import type { Parameter } from "../types.ts";
 
 /** The module, rank and scale of an adapter in a layer or, with `layer` null, of the head's. */
@@ -66,7 +67,8 @@ export interface LoraPlacement extends LoraShape {
 /** The module's number in the model, which keys its dropout masks. It must never change. */
 function loraSite(config: ModelConfig, { layer, module }: LoraPlacement): number {
   const modules: readonly (Module | HeadModule)[] = modulesOf(config);
-  return (layer ?? config.numLayers) * modules.length + Math.max(0, modules.indexOf(module));
+  const place = layer === null || layer < 0 ? config.numLayers : layer;
+  return place * modules.length + Math.max(0, modules.indexOf(module));
 }
 
 export function layerAdapters(lora: readonly LoraPlacement[]): LoraPlacement[] {
@@ -100,7 +102,7 @@ export function placeLora(
   embeds = false,
 ): LoraPlacement[] {
   const placed: LoraPlacement[] = [];
-  for (let layer = 0; layer < config.numLayers; layer++) {
+  for (let layer = -1; layer < config.numLayers; layer++) {
     for (const module of modulesOf(config, layer)) {
       const path = modulePath(config, layer, module), name = peftPath(config, path);
       if (isSavedModule(name, options.modulesToSave ?? [])) continue;
@@ -129,13 +131,23 @@ export function baseSpecs(
   config: ModelConfig,
   trainable: boolean,
   storage: WeightStorage = ALL_FLOAT,
+  holdsTable = trainable,
 ): ParameterSpec[] {
-  return modelTensors(config).map((tensor) => ({
-    ...tensor,
-    trainable,
-    storage: storage.get(tensor.name) ?? null,
-  }));
+  const specs = modelTensors(config).filter(({ part }) => holdsTable || part !== "perLayerTable")
+    .map(
+      (tensor): ParameterSpec => ({
+        ...tensor,
+        trainable: trainable && tensor.part !== "layerScalar",
+        storage: storage.get(tensor.name) ?? null,
+      }),
+    );
+  if (!hasPart(config, "vNorm")) return specs;
+  const { headDim } = layerSizes(config, null);
+  return [...specs, { name: ONES, shape: [headDim], decay: false, trainable: false }];
 }
+
+/** The weight of norms that have none. */
+export const ONES = "ones";
 
 /** An adapter's tensors: low-rank matrices, and full copies of modules. */
 export interface AdapterTensors {
@@ -153,7 +165,7 @@ export function adapterTensors(
   return [
     ...saved,
     ...lora.flatMap((l) =>
-      loraTensors(l, linearDims(config, l.module), matrixCount(config, l.module))
+      loraTensors(l, linearDims(config, l.module, l.layer), matrixCount(config, l.module))
     ),
     ...(embedding === null ? [] : embeddingTensors(config, embedding)),
   ];
@@ -184,8 +196,8 @@ export async function initializeAdapter(
     for (const [name, data] of values) parameters.write(name, data);
   }
   for (const { name, base } of saved) parameters.write(name, await parameters.read(base));
-  for (const { path, peftPath, module, r, scale, bias, magnitude, from } of lora) {
-    const names = loraNames(peftPath), dims = linearDims(config, module);
+  for (const { path, peftPath, layer, module, r, scale, bias, magnitude, from } of lora) {
+    const names = loraNames(peftPath), dims = linearDims(config, module, layer);
     const { inOut } = architectureOf(config), pairs = matrixCount(config, module);
     const isRead = magnitude || from !== null && taken === undefined;
     const weight = isRead ? await parameters.read(`${path}.weight`) : null;
@@ -211,6 +223,8 @@ export async function initializeAdapter(
 
 /** Only the linear modules of the layer exist; the others must not be read. */
 export type LayerWeights = Record<Module, Linear> & {
+  /** A factor of the layer's output; null = 1. */
+  scalar: Parameter | null;
   /** The weight of a short convolution, [d, 1, taps]; null = the layer has attention. */
   conv: Parameter | null;
   /** What only a delta rule has; null without one. */
@@ -228,12 +242,21 @@ export interface Network {
   readonly rope: RopeTables;
   /** Largest rank of an adapter; 0 without adapters. */
   readonly maxRank: number;
+  /** Reads rows of the table of `perLayer` from its file; null = there is none, or it is held. */
+  readonly tokenRows: RowReader | null;
 }
 
 export interface ModelWeights {
   embedding: Parameter;
   /** [maxPositions, d], added to the embedding; null with rotary positions. */
   positions: Parameter | null;
+  /** What makes the inputs that each layer has of its own; null = there are none. */
+  perLayer: {
+    model: Linear; // [d] to [layers·width]
+    norm: NormWeights;
+    /** [vocab, layers·width]; null = its rows are read from the file. */
+    table: Parameter | null;
+  } | null;
   layers: LayerWeights[];
   finalNorm: NormWeights;
   /** The embedding when the head is tied. */
@@ -270,11 +293,11 @@ export function arrangeWeights(
   const copies = new Map(saved.map(({ replaces, name }) => [replaces, name]));
   const get = (name: string): Parameter => parameters.get(copies.get(name) ?? name);
   const { hiddenSize, rmsNormEps: eps } = config;
-  const norm = (name: string, part?: LayerNorm): NormWeights => ({
-    weight: get(`${name}.weight`),
+  const norm = (name: string, part?: LayerNorm, layer = 0): NormWeights => ({
+    weight: part === "vNorm" ? parameters.get(ONES) : get(`${name}.weight`),
     bias: layerNorm ? get(`${name}.bias`) : null,
     offset: norm1 && part !== "deltaNorm" ? 1 : 0,
-    ...(part === undefined ? { d: hiddenSize, repeats: 1 } : normSize(config, part)),
+    ...(part === undefined ? { d: hiddenSize, repeats: 1 } : normSize(config, part, layer)),
     eps,
   });
   const adapterAt = (path: string): LoraWeights | null => {
@@ -308,7 +331,7 @@ export function arrangeWeights(
   };
   const linear = (layer: number, module: Module): Linear => {
     const path = modulePath(config, layer, module);
-    const [inDim, outDim] = linearDims(config, module);
+    const [inDim, outDim] = linearDims(config, module, layer);
     const { value, grad, storage } = get(`${path}.weight`);
     return {
       weight: value,
@@ -329,9 +352,12 @@ export function arrangeWeights(
       modulesOf(config, layer).map((module) => [module, linear(layer, module)]),
     ) as Record<Module, Linear>;
     const norms = LAYER_NORMS.filter((part) => hasPart(config, part, layer))
-      .map((part) => [part, norm(modulePath(config, layer, part), part)]);
+      .map((part) => [part, norm(modulePath(config, layer, part), part, layer)]);
     return {
       ...linears,
+      scalar: hasPart(config, "layerScalar", layer)
+        ? get(modulePath(config, layer, "layerScalar"))
+        : null,
       conv: hasPart(config, "conv", layer)
         ? get(`${modulePath(config, layer, "conv")}.weight`)
         : null,
@@ -350,10 +376,20 @@ export function arrangeWeights(
   const embeddingAdapter = placedEmbedding === null
     ? null
     : arrangeEmbedding(placedEmbedding, (name) => parameters.get(name));
+  const tableName = `${names.perLayerTable}.weight`;
+  const perLayer = !hasPart(config, "perLayerModel") ? null : {
+    model: linear(-1, "perLayerModel"),
+    norm: norm(modulePath(config, -1, "perLayerModelNorm"), "perLayerModelNorm"),
+    table: parameters.has(tableName) || copies.has(tableName) ? get(tableName) : null,
+  };
+  const ownTrained = perLayer !== null &&
+    (isTrainedLinear(perLayer.model) || perLayer.norm.weight.grad !== null ||
+      perLayer.table?.grad != null);
   const tied = config.tieWordEmbeddings && !copies.has(LM_HEAD);
   return {
     embedding,
     positions,
+    perLayer,
     layers,
     finalNorm: norm(names.finalNorm),
     head: tied ? parameters.get(embeddingName(config)) : get(LM_HEAD),
@@ -362,22 +398,24 @@ export function arrangeWeights(
       : adapterAt(HEAD_MODULE),
     embeddingAdapter,
     packedHead: null,
-    lowestTrained: embedding.grad !== null || positions?.grad != null ||
+    lowestTrained: embedding.grad !== null || positions?.grad != null || ownTrained ||
         embeddingAdapter !== null && isTrained(embeddingAdapter)
       ? -1
       : lowestTrained(layers),
   };
 }
 
+function isTrainedLinear({ dweight, bias, lora }: Linear): boolean {
+  return dweight !== null || bias?.grad != null || lora?.da != null;
+}
+
 /** An input norm counts as one layer lower: its gradient needs the layer's input's derivative. */
 function lowestTrained(layers: readonly LayerWeights[]): number {
   const trains = (norm: NormWeights) => norm.weight.grad !== null || norm.bias?.grad != null;
-  for (const [l, { norms, conv, delta, sinks, ...linears }] of layers.entries()) {
+  for (const [l, { norms, conv, delta, sinks, scalar: _, ...linears }] of layers.entries()) {
     const { inputNorm, ...others } = norms, numbers = [conv, delta?.aLog, delta?.dtBias, sinks];
     if (inputNorm !== undefined && trains(inputNorm)) return l - 1;
-    const inLinears = Object.values(linears as Record<Module, Linear>).some(
-      ({ dweight, bias, lora }) => dweight !== null || bias?.grad != null || lora?.da != null,
-    );
+    const inLinears = Object.values(linears as Record<Module, Linear>).some(isTrainedLinear);
     const inNumbers = numbers.some((one) => one?.grad != null);
     if (inLinears || inNumbers || Object.values(others).some(trains)) return l;
   }

@@ -23,7 +23,11 @@ import { goldenPath } from "../../../tests/golden.ts";
 function roomy(config: ModelConfig): ModelConfig {
   const wide = { hiddenSize: 64, intermediateSize: 128, numHeads: 4, headDim: 16 };
   const delta = config.delta && { ...config.delta, valueDim: 32 };
-  const more = delta === undefined ? {} : { delta };
+  const more = {
+    ...(delta === undefined ? {} : { delta }),
+    ...(config.perLayer === undefined ? {} : { perLayer: 64 }),
+    ...(config.fullHeads && { fullHeads: { headDim: 32, numKvHeads: 2 } }),
+  };
   const roomy = { ...config, ...wide, ...more, numKvHeads: config.architecture === "gpt2" ? 4 : 2 };
   // Its lists of divisors have the length of the tiny heads.
   return config.ropeScaling?.type === "longrope" ? { ...roomy, ropeScaling: null } : roomy;
@@ -60,7 +64,8 @@ async function pair(
   options: CausalLMOptions,
 ): Promise<[stored: CausalLM, float: CausalLM]> {
   const stored = await made(device, config, initWeights(config, 5, 0.3), { ...options, weights });
-  const values = new Map<string, Float32Array>();
+  // With what stays in its file.
+  const values = initWeights(config, 5, 0.3);
   for (const { name } of stored.parameters) values.set(name, await stored.readParameter(name));
   const float = await CausalLM.create(device, config, values, options);
   // Reads return float32 on every device.

@@ -6,6 +6,7 @@
     python record.py gemma2_lfm2.json gemma2 lfm2
     python record.py qwen3_5.json qwen3_5_text
     python record.py gpt_oss.json gpt_oss
+    python record.py gemma4.json gemma4_text
 
 The weights are a function of their names (`weight` below, and in config_keys_golden_test.ts), so the
 file holds none. Each case is a folder with a changed config.json and the weights of the unchanged
@@ -94,6 +95,12 @@ BASES |= {
         "model_type": "gpt_oss", **SIZES, **ROPE, "sliding_window": 5, "num_local_experts": 3,
         "num_experts_per_tok": 2, "swiglu_limit": 0.5,
     },
+    "gemma4_text": {
+        "model_type": "gemma4_text", **{k: v for k, v in SIZES.items() if k != "hidden_act"},
+        **BY_TYPE, "num_hidden_layers": 4, "layer_types": [SLIDING, FULL] * 2,
+        "global_head_dim": 24, "num_kv_shared_layers": 2, "hidden_size_per_layer_input": 6,
+        "vocab_size_per_layer_input": 40, "final_logit_softcapping": 0.3,
+    },
 }
 LINEAR = {"rope_type": "linear", "factor": 4.0}
 DYNAMIC = {"rope_type": "dynamic", "factor": 4.0}
@@ -128,6 +135,8 @@ VALUES = {
         {**YARN, "rope_theta": 100.0, "llama_4_scaling_beta": 0.2},
         {**YARN, "rope_theta": 100.0, "llama_4_scaling_beta": 0},
         {"rope_type": "default", "llama_4_scaling_beta": 0.2, "original_max_position_embeddings": 4},
+        {FULL: {"rope_type": "proportional", "rope_theta": 100.0, "partial_rotary_factor": 0.5},
+         SLIDING: {"rope_type": "default", "rope_theta": 20.0}},
         {**LONG, "rope_theta": 100.0, "partial_rotary_factor": 0.5, "short_factor": [1.0, 2.0],
          "long_factor": [2.0, 3.0]},
     ],
@@ -146,7 +155,15 @@ VALUES = {
         None, [], [FULL, FULL], [SLIDING, SLIDING], [FULL, SLIDING], [FULL], ["chunked_attention"] * 2,
         ["conv", "conv"], ["conv", FULL], [FULL, "conv"], ["linear_attention", FULL],
         [FULL, "linear_attention"], ["linear_attention"] * 2,
+        [FULL, SLIDING, SLIDING, FULL], [SLIDING] * 4, [FULL] * 4, ["chunked_attention"] * 4,
+        [FULL, SLIDING, FULL, SLIDING], [SLIDING, SLIDING, FULL, FULL],
     ],
+    "global_head_dim": [None, 16, 24, 32, 7, 0],
+    "num_global_key_value_heads": [None, 1, 2, 4],
+    "num_kv_shared_layers": [None, 0, 1, 2, 3, 4, 5, -1],
+    "hidden_size_per_layer_input": [None, 0, 6, 8],
+    "vocab_size_per_layer_input": [None, 40, 41, 20],
+    "use_bidirectional_attention": [None, "all", "vision", True],
     "final_logit_softcapping": [None, 0.2, 5, 0],
     "attn_logit_softcapping": [None, 0.2, 5, 0],
     "full_attn_idxs": [None, [], [0], [0, 1], [1]],
@@ -179,7 +196,11 @@ VALUES = {
     "model_type": [
         "llama", "mistral", "qwen2", "qwen3", "gpt2", "gemma", "phi3", "olmo2", "granite",
     ],
-    "per_layer_config": [None, {"0": {"intermediate_size": 8}}],
+    "per_layer_config": [
+        None, {"0": {"intermediate_size": 8}}, {}, {"1": {"head_dim": 24}, "3": {"head_dim": 24}},
+        {"1": {"head_dim": 24}}, {"0": {"head_dim": 24}, "2": {"head_dim": 24}},
+        {"1": {"num_key_value_heads": 1}, "3": {"num_key_value_heads": 1}},
+    ],
     "eos_token_id": [None, 2, [1, 2], "x"],
     "summary_type": ["last"], "problem_type": [None, "regression"],
     "transformers_version": ["4.30.0", None],
@@ -201,6 +222,7 @@ MORE = [
     "full_attention_interval", "linear_num_key_heads", "linear_num_value_heads",
     "linear_key_head_dim", "linear_value_head_dim", "linear_conv_kernel_dim", "attn_output_gate",
     "mlp_only_layers", "mamba_ssm_dtype", "mtp_num_hidden_layers", "qkv_bias", "norm_eps", "intermediate_size", "max_position_embeddings", "rms_norm_eps",
+    "global_head_dim", "num_global_key_value_heads",
 ]
 # Several keys at once.
 TOGETHER = [
@@ -250,8 +272,7 @@ def shapes_of(json):
         pathlib.Path(folder, "config.json").write_text(json_text(json))
         with torch.device("meta"):
             model = AutoModelForCausalLM.from_config(AutoConfig.from_pretrained(folder))
-    names = [name for name, _ in model.named_parameters(remove_duplicate=False)]
-    return {name: list(model.get_parameter(name).shape) for name in names}
+    return {name: list(values.shape) for name, values in model.state_dict().items()}
 
 
 def json_text(value):

@@ -104,6 +104,17 @@ FAMILIES = {
             "mrope_section": [1, 1, 0], "mrope_interleaved": True,
         },
     },
+    "gemma4_text": {
+        **SIZES, **HEAD, "num_hidden_layers": 6, "sliding_window": 5, "global_head_dim": 16,
+        "layer_types": ["sliding_attention", "full_attention"] * 3, "num_kv_shared_layers": 3,
+        "use_double_wide_mlp": True, "hidden_size_per_layer_input": 6,
+        "vocab_size_per_layer_input": 48, "final_logit_softcapping": 8.0, "rope_parameters": {
+            "full_attention": {
+                "rope_theta": 1000.0, "rope_type": "proportional", "partial_rotary_factor": 0.25,
+            },
+            "sliding_attention": {"rope_theta": 100.0, "rope_type": "default"},
+        },
+    },
 }
 
 
@@ -119,6 +130,10 @@ QWEN_VISION = {
     "depth": 1, "hidden_size": 8, "intermediate_size": 8, "num_heads": 2, "patch_size": 4,
     "out_hidden_size": 16, "num_position_embeddings": 16,
 }
+GEMMA_VISION = {
+    "hidden_size": 8, "intermediate_size": 8, "num_hidden_layers": 1, "num_attention_heads": 2,
+    "num_key_value_heads": 2, "head_dim": 4, "patch_size": 4, "position_embedding_size": 16,
+}
 # Models that also see; only their text is computed.
 FAMILIES |= {
     "gemma3": {"vision_config": SIGLIP, "mm_tokens_per_image": 4, "text_config": {
@@ -132,11 +147,15 @@ FAMILIES |= {
         "vision_config": QWEN_VISION, "tie_word_embeddings": True,
         "text_config": {"model_type": "qwen3_5_text", **FAMILIES["qwen3_5_text"]},
     },
+    "gemma4": {
+        "vision_config": GEMMA_VISION, "audio_config": None,
+        "text_config": {"model_type": "gemma4_text", **FAMILIES["gemma4_text"]},
+    },
 }
 
 
 def in_float64():
-    """Lets a float64 model stay in float64 where transformers goes to float32: delta rules."""
+    """Lets a float64 model stay in float64 where transformers goes to float32: delta rules, norms."""
     narrow, to = torch.Tensor.float, torch.Tensor.to
     stays = lambda x: x.dtype == torch.float64
     torch.Tensor.float = lambda x: x if stays(x) else narrow(x)
@@ -180,6 +199,9 @@ def record(family, folder):
             parameter.data += 0.3 * torch.randn_like(parameter)
         else:
             parameter.data = (0.9 if "embed" in name else 0.35) * torch.randn_like(parameter)
+    for name, buffer in model.named_buffers():
+        if name.endswith("layer_scalar"):
+            buffer.data = 1 + 0.3 * torch.randn_like(buffer)
     shutil.rmtree(folder, ignore_errors=True)
     model.float().save_pretrained(folder)
     (folder / "generation_config.json").unlink(missing_ok=True)
@@ -213,7 +235,7 @@ def record(family, folder):
 def record_adapter(model, folder, ids):
     sees = any("language_model" in name for name, _ in model.named_modules())
     targets = r".*language_model.*\.[a-z]+_proj(_[a-z]+)?" if sees else "all-linear"
-    experts = [n for n in ("gate_up_proj", "down_proj") if hasattr(model.config, "num_experts")]
+    experts = [n for n in ("gate_up_proj", "down_proj") if getattr(model.config, "num_experts", None)]
     options = peft.LoraConfig(
         r=2, lora_alpha=4, target_modules=targets, task_type="CAUSAL_LM",
         **({"target_parameters": [f"mlp.experts.{n}" for n in experts]} if experts else {}),
@@ -248,7 +270,7 @@ def record_mxfp4(folder):
 
 
 for family in sys.argv[2:] or FAMILIES:
-    if family.startswith("qwen3_5"):
+    if family.startswith(("qwen3_5", "gemma4")):
         in_float64()  # These are the last ones.
     record(family, pathlib.Path(sys.argv[1], family))
     if family == "gpt_oss":
