@@ -188,10 +188,13 @@ export class Decoder {
       trunkForward(network, workspace, batch, { adapter, keep: "none", ...options });
     if (this.sharesPrefixes) {
       const batch = packPrefill(prompts, config), { lastPromptRow: lastRows } = batch;
-      const stores = this.#cache.storeBatch(batch, prompts);
-      if (this.#kept !== null) {
-        const trunk = run(batch, { ...stores, save: this.#kept.saver(batch.rows) });
-        this.#kept.addBatch(batch, prompts);
+      const stores = {
+        ...this.#cache.storeBatch(batch, prompts),
+        ...(this.hasStates ? { states: this.#cache.promptStates(prompts) } : {}),
+      };
+      if (this.#kept !== null || this.hasStates) {
+        const trunk = run(batch, { ...stores, save: this.#kept?.saver(batch.rows) });
+        this.#kept?.addBatch(batch, prompts);
         return this.#keepOutput({ trunk, lastRow: lastRows });
       }
       const trunk = run(batch, { ...stores, lastRows });
@@ -199,9 +202,9 @@ export class Decoder {
     }
     // On a CPU nothing is shared here: attention would split its sums over keys elsewhere, and a
     // prompt's bits would depend on the other prompts of the batch.
-    // With delta rules nothing is shared either: the state after a shared prefix is not kept.
+    // With delta rules nothing is shared either: only the states at the ends of prompts are kept.
     const isGrouped = network.device.adapter !== undefined && this.shape.groupsPrompts &&
-      config.delta === undefined;
+      !this.hasStates;
     const minShared = isGrouped ? MIN_SHARED_TOKENS : Infinity;
     const batch = packPrefillGroups(
       prompts.map(({ ids }) => ids),
@@ -215,7 +218,7 @@ export class Decoder {
     const trunk = run(batch, {
       save,
       ownRows,
-      ...(config.delta === undefined ? {} : { states: this.#cache.promptStates(prompts) }),
+      ...(this.hasStates ? { states: this.#cache.promptStates(prompts) } : {}),
       ...(rowOfToken === null ? { cached } : this.#cache.storeGroups(rowOfToken, cached)),
     });
     this.#kept?.addGroups(batch, prompts);
@@ -240,9 +243,14 @@ export class Decoder {
   /** Whether prompts can share a prefix: attention must read keys that are not in the batch. */
   get sharesPrefixes(): boolean {
     const { device, config } = this.network;
-    return device.adapter === undefined && config.delta === undefined &&
+    return device.adapter === undefined &&
       !hasPart(config, "layerScalar") &&
       layerWindows(config).every((window) => window === null);
+  }
+
+  /** Whether only whole prompts are shared: those with delta rules have a state at their end. */
+  get hasStates(): boolean {
+    return this.network.config.delta !== undefined;
   }
 
   /** Whether steps are faster when they know which prompts share a prefix. */

@@ -41,9 +41,11 @@ export function nextPrompts(
   let before: readonly number[] = [], branches = 0, rows = 0, wanted = 0;
   for (const { decoder: other, request: { promptIds, n } } of queue) {
     if (other !== decoder) break;
-    const source = decoder.sharesPrefixes
-      ? sourceOf(promptIds, before, kept.best(decoder, promptIds, scaling), scaling)
-      : { shared: 0, prompt: null };
+    const { sharesPrefixes, hasStates } = decoder;
+    const found = sharesPrefixes ? kept.best(decoder, promptIds, scaling, hasStates) : null;
+    const source = hasStates || !sharesPrefixes
+      ? found ?? { shared: 0, prompt: null }
+      : sourceOf(promptIds, before, found, scaling);
     const computed = promptIds.length - source.shared;
     if (sources.length > 0 && (branches >= limits.branches || rows + computed > limits.rows)) break;
     wanted += cacheRows(promptIds, decoder, limits.align);

@@ -47,13 +47,19 @@ export function convolve(
   });
 }
 
-/** Where the rows before each row of a packed batch are, and the reverse, on the device. */
+/**
+ * Where the rows before each row of a packed batch are, and the reverse, on the device.
+ * @param more the row before others, among them rows that follow those of the batch
+ */
 export function convolutionRows(
   workspace: Workspace,
   packed: PackedBatch,
   taps: number,
+  more: ReadonlyMap<number, number> = new Map(),
 ): Record<"before" | "after" | "users", Tensor> {
-  const tables = convolutionTables(previousRows(packed), taps);
+  const own = previousRows(packed), last = Math.max(packed.rows - 1, ...more.keys());
+  const previous = Uint32Array.from({ length: last + 1 }, (_, row) => more.get(row) ?? own[row]!);
+  const tables = convolutionTables(previous, taps);
   const upload = (name: keyof typeof tables) => workspace.upload(`conv.${name}`, tables[name]);
   return { before: upload("before"), after: upload("after"), users: upload("users") };
 }

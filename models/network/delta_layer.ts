@@ -60,13 +60,16 @@ function ruleInputs(
   return { ...delta!, x: deltaX!, a: deltaA!, b: deltaB!, ...numbers, rows };
 }
 
-/** Where a prefill leaves the states of its prompts. */
+/** Where a prefill finds and leaves the states of its prompts. */
 export interface PromptStates {
-  /** The state of each segment's end. */
+  /** The states before each segment and at its end. */
+  from: Uint32Array;
   to: Uint32Array;
+  /** The rows of earlier positions that follow those of the batch: row → the row before it. */
+  before: ReadonlyMap<number, number>;
   tableOf(layer: number): Tensor;
-  /** Keeps the last inputs of the convolution of each prompt. */
-  keepInputs(layer: number, deltaQkv: Tensor): void;
+  /** Keeps the last inputs of the convolution of each prompt. @returns all of them, by row */
+  inputsOf(layer: number, deltaQkv: Tensor): Tensor;
 }
 
 /** The delta rules of a packed batch; null when no layer has one. */
@@ -78,18 +81,18 @@ export function packedDelta(
 ): PackedMixer | null {
   const { device, config } = network, { delta, convTaps: taps } = config;
   if (delta === undefined) return null;
-  const { rows } = packed, tree = segmentsOf(packed, prompts?.to);
+  const { rows } = packed, tree = segmentsOf(packed, prompts);
   const { roots, states, longest } = tree;
   const segments = workspace.upload("delta.segments", tree.segments);
-  const { before, ...reverse } = convolutionRows(workspace, packed, taps!);
+  const { before, ...reverse } = convolutionRows(workspace, packed, taps!, prompts?.before);
   const shared = { segments, segmentCount: tree.segments.length / DELTA_SEGMENT.columns };
   return {
     forward(activations) {
-      const table = activations.deltaQkv!, { layer } = activations;
+      const { layer, deltaQkv } = activations,
+        table = prompts?.inputsOf(layer, deltaQkv!) ?? deltaQkv!;
       const state = prompts?.tableOf(layer) ??
         workspace.get("delta.states", Math.max(1, states) * stateSize(delta));
       deltaForward(network, activations, rows, { table, before, ...shared, roots, state });
-      prompts?.keepInputs(layer, table);
     },
     backward(activations, { dmixed, dz, ddelta, ddeltaX, dqkv, da, db, dlog }) {
       const { weights, norms, deltaQkv, deltaZ, deltaOut, deltaNormed } = activations;
@@ -137,9 +140,12 @@ export function packedDelta(
 
 /**
  * The segments of a batch as delta_rule reads them: first those of prompts, then their branches.
- * @param to the states where the segments end; absent = those that branches need, from 0 on
+ * @param prompts the states of segments; absent = those that branches need, from 0 on
  */
-function segmentsOf({ segments: table, segmentCount }: PackedBatch, to?: Uint32Array) {
+function segmentsOf(
+  { segments: table, segmentCount }: PackedBatch,
+  prompts?: Pick<PromptStates, "from" | "to">,
+) {
   const roots: number[][] = [], branches: number[][] = [], ends = new Map<number, number>();
   let longest = 0;
   for (let s = 0; s < segmentCount; s++) {
@@ -147,7 +153,7 @@ function segmentsOf({ segments: table, segmentCount }: PackedBatch, to?: Uint32A
     const begin = at(SEGMENT.begin), end = at(SEGMENT.end), prefixEnd = at(SEGMENT.prefixEnd);
     longest = Math.max(longest, end - begin);
     if (prefixEnd === at(SEGMENT.prefixBegin)) {
-      roots.push([begin, end, NO_STATE, to?.[s] ?? NO_STATE]);
+      roots.push([begin, end, prompts?.from[s] ?? NO_STATE, prompts?.to[s] ?? NO_STATE]);
       continue;
     }
     // A prompt's segment ends where the prefix of its branches does.

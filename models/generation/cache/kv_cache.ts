@@ -7,7 +7,7 @@
  * with the inputs of its convolution at the last positions, in turn.
  */
 import { packedLength } from "../../../kernels/ops/matmul/spec.ts";
-import { stateSize } from "../../../kernels/ops/delta_rule/spec.ts";
+import { NO_STATE, stateSize } from "../../../kernels/ops/delta_rule/spec.ts";
 import { NO_ROW } from "../../../kernels/ops/short_conv/spec.ts";
 import type { Tensor } from "../../../kernels/tensor.ts";
 import { convWidth } from "../../architectures/mod.ts";
@@ -138,28 +138,60 @@ export class KvCache {
     };
   }
 
-  /** Where the states of prompts go that are computed one after the other, each alone. */
+  /**
+   * Where the states of prompts go that are computed one after the other. A prompt that goes on
+   * with an earlier one begins with its state, and with its last inputs of the convolution, which
+   * stand behind the rows of the batch.
+   */
   promptStates(prompts: readonly PrefillPrompt[]): PromptStates {
     const { workspace, network: { device, config } } = this, d = convWidth(config);
-    const earlier = (config.convTaps ?? 1) - 1, from: number[] = [], to: number[] = [];
-    let end = 0;
-    for (const { ids: { length }, state = 0 } of prompts) {
-      end += length;
-      for (let t = 1; t <= Math.min(earlier, length); t++) {
-        from.push(end - t);
-        to.push(state * earlier + (length - t) % earlier);
+    const rows = prompts.reduce((sum, { ids, shared }) => sum + ids.length - shared, 0);
+    const earlier = (config.convTaps ?? 1) - 1,
+      stored = (state: number, position: number) => state * earlier + position % earlier;
+    const from: number[] = [], to: number[] = [], begun: number[] = [], behind: number[] = [];
+    const before = new Map<number, number>();
+    let begin = 0;
+    for (const { ids: { length }, state = 0, shared, source } of prompts) {
+      // The row of a position, that of an earlier one behind the others.
+      const rowOf = new Map<number, number>();
+      for (let p = Math.max(0, shared - earlier); p < shared; p++) {
+        const row = rows + begun.length;
+        rowOf.set(p, row);
+        before.set(row, rowOf.get(p - 1) ?? NO_ROW);
+        behind.push(row);
+        begun.push(stored(source?.state ?? 0, p));
       }
+      if (shared > 0) before.set(begin, rowOf.get(shared - 1) ?? NO_ROW);
+      for (let p = Math.max(0, length - earlier); p < length; p++) {
+        from.push(p < shared ? rowOf.get(p)! : begin + p - shared);
+        to.push(stored(state, p));
+      }
+      begin += length - shared;
     }
-    const source = workspace.upload("prefix.copy.0", Uint32Array.from(from)), rows = from.length;
-    const target = workspace.upload("prefix.copy.1", Uint32Array.from(to));
+    const upload = (name: string, list: number[]) =>
+      workspace.upload(`prefix.inputs.${name}`, Uint32Array.from(list));
+    const last = { from: upload("0", from), to: upload("1", to), rows: from.length };
+    const first = { from: upload("2", begun), to: upload("3", behind), rows: begun.length };
+    const copy = (src: Tensor, table: Tensor, { from, to, rows }: typeof last) => {
+      const copies = workspace.get("prefix.inputs.copies", rows * d);
+      device.run("gather_rows", { table: src, index: from, out: copies, rows, d });
+      device.run("scatter_rows", { src: copies, index: to, table, rows, d });
+    };
     return {
+      from: Uint32Array.from(prompts, ({ source }) => source?.state ?? NO_STATE),
       to: Uint32Array.from(prompts, ({ state = 0 }) => state),
+      before,
       tableOf: (layer) => this.states[layer]!.state,
-      keepInputs: (layer, table) => {
-        const src = workspace.get("prefix.copies", rows * d);
-        device.run("gather_rows", { table, index: source, out: src, rows, d });
+      inputsOf: (layer, x) => {
         const { inputs } = this.states[layer]!;
-        device.run("scatter_rows", { src, index: target, table: inputs, rows, d });
+        let table = x;
+        if (first.rows > 0) {
+          table = workspace.get("prefix.inputs", (rows + first.rows) * d);
+          device.run("copy", { src: x, out: table, n: rows * d });
+          copy(inputs, table, first);
+        }
+        copy(table, inputs, last);
+        return table;
       },
     };
   }
@@ -220,8 +252,8 @@ export class KvCache {
         k: width,
         out: packed.view(begin * width, packedLength(n, width)),
       });
-    const { convTaps } = config;
-    const before = convTaps === undefined
+    const { convTaps, delta } = config;
+    const before = convTaps === undefined || delta !== undefined
       ? null
       : workspace.upload("prefix.before", rowsBefore(cacheRow, positions, convTaps));
     return {

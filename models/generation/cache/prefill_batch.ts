@@ -6,7 +6,7 @@
  */
 import { frequencyLength } from "../../architectures/rope_frequencies.ts";
 import type { RopeScaling } from "../../architectures/rope_scaling.ts";
-import type { RowRange } from "./cached_prompt.ts";
+import type { PromptRows, RowRange } from "./cached_prompt.ts";
 import { type PackedBatch, packGroups, type PackLimits } from "../../network/packing.ts";
 
 export interface PrefillPrompt {
@@ -18,8 +18,8 @@ export interface PrefillPrompt {
   state?: number | undefined;
   /** Number of tokens at its start that are shared with another prompt; less than all of them. */
   shared: number;
-  /** Cache rows of an earlier prompt that has them; null = the prompt before it in the batch. */
-  source: RowRange | null;
+  /** An earlier prompt in the cache that has them; null = the prompt before it in the batch. */
+  source: Pick<PromptRows, "begin" | "end" | "state"> | null;
 }
 
 /** The rows of the prompts that have to be computed, as groups without branches. */

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { createWasmDevice } from "../../../kernels/devices/wasm/device.ts";
 import { packPrefill, sharedPrefixLength } from "./prefill_batch.ts";
 import { onEachDevice } from "../../each_device_testing.ts";
-import { randomModel, tinyConfig } from "../../testing.ts";
+import { randomModel, TINY_MODELS, tinyConfig } from "../../testing.ts";
 import type { Completion, GenerateRequest } from "../types.ts";
 
 Deno.test("a shared prefix never includes the last token of a prompt", () => {
@@ -93,4 +93,35 @@ Deno.test("a shared prefix is computed once, also across batches", async () => {
   assert.equal(total, (layers - 1) * (102 + 7 * 2) + 8);
   assert.ok(computed.length > layers, `${computed.length}`);
   device.close();
+});
+
+Deno.test("with delta rules a turn begins with the state of the turn before it, and no other", async () => {
+  const [, tiny] = TINY_MODELS.find(([what]) => what.startsWith("Qwen3.5"))!;
+  const first = beginning(70, 1), second = [...first, 4, 5, 6, 7, 8];
+  const turns: (readonly [ids: number[], shared: number])[] = [
+    [first, 0],
+    [second, first.length],
+    // Fewer tokens than a convolution reads.
+    [[...second, 9], second.length],
+    // Their states are those of longer texts, or of other ones.
+    [[...first.slice(0, 66), 3, 3], 0],
+    [[...first, 5, 5, 5], 0],
+  ];
+  const device = await createWasmDevice({ threads: 2 });
+  try {
+    const model = await randomModel(device, { ...tiny, maxPositions: 256 }, { trainable: "none" });
+    const room = { branches: 2, promptRows: 600, promptStates: 5, maxNewTokens: 9 };
+    const requests = turns.map(([promptIds]) => ({ promptIds, promptId: 0, n: 2 }));
+    const alone: Completion[][] = [];
+    for (const request of requests) alone.push(...await model.generate([request], options));
+    const generation = model.openGeneration(room, options, { keptPrompts: 4 });
+    let shared = 0;
+    for (const [turn, [, wanted]] of turns.entries()) {
+      assert.deepEqual(await generation.add(requests[turn]!), alone[turn], `turn ${turn}`);
+      await generation.idle();
+      assert.equal(generation.timing.sharedTokens, shared += wanted);
+    }
+  } finally {
+    device.close();
+  }
 });

@@ -32,12 +32,21 @@ export class PromptCache<Owner> {
     return this.#entries.length;
   }
 
-  /** The kept prompt with the longest beginning in common with `ids`; null when none has any. */
-  best(owner: Owner, ids: readonly number[], scaling: RopeScaling | null): SharedPrompt | null {
+  /**
+   * The kept prompt with the longest beginning in common with `ids`; null when none has any.
+   * @param whole whether only prompts count that `ids` goes on with, since they have a state
+   */
+  best(
+    owner: Owner,
+    ids: readonly number[],
+    scaling: RopeScaling | null,
+    whole = false,
+  ): SharedPrompt | null {
     let best: SharedPrompt | null = null;
     for (const { owner: other, ids: before, prompt } of this.#entries) {
       if (other !== owner) continue;
       const shared = sharedPrefixLength(before, ids, scaling);
+      if (whole && shared < before.length) continue;
       if (shared > 0 && shared >= (best?.shared ?? 0)) best = { prompt, shared };
     }
     return best;

@@ -87,10 +87,12 @@ export async function planDialogues(
   const computed = lengths.reduce((sum, length) => sum + length, 0);
   const passRows = Math.max(maxOf(lengths), Math.min(limits.prefillRows, computed));
   const least = Math.max(most, first.promptRows), more = Math.max(0, all - least);
+  const { promptStates: states = first.branches } = first;
   const sized = (parts: number) => ({
     ...first,
     passRows,
     promptRows: least + Math.ceil(more * parts / PARTS / align) * align,
+    promptStates: states + Math.ceil(Math.max(0, 2 * underWay - states) * parts / PARTS),
   });
   return await largestWithin(sizes, more > 0 ? PARTS : 0, limits, sized, 0);
 }
