@@ -15,7 +15,7 @@ import {
 import { alternates, isOfExperts } from "../architectures/mixtures.ts";
 import { type LinearBackward, linearBackward, linearForward } from "./linear.ts";
 import type { LayerWeights, Network } from "./weights/model_weights.ts";
-import { kvSource, layerSizes, type ModelConfig } from "../architectures/model_config.ts";
+import { layerSizes, type ModelConfig } from "../architectures/model_config.ts";
 import type { Workspace } from "./workspace.ts";
 import type { Device } from "../../kernels/device.ts";
 import type { AdapterDropout } from "./dropout.ts";
