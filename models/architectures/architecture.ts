@@ -4,8 +4,6 @@
  * architecture is a table of them. Models that such a table cannot describe (parallel blocks) are
  * refused.
  */
-import type { Fields } from "./config_fields.ts";
-import type { ModelConfig } from "./model_config.ts";
 
 export const ARCHITECTURE_NAMES = [
   "llama",
@@ -83,8 +81,8 @@ export const LAYER_NORMS = [
 export type LayerNorm = typeof LAYER_NORMS[number];
 
 /**
- * Parts of a layer with numbers: one for each head, of a delta rule or of attention; and a factor of
- * the layer's output, which is never trained.
+ * Parts of a layer with numbers: one for each head, of a delta rule or of attention; and a factor
+ * of the layer's output, which is never trained.
  */
 export const NUMBERS = ["aLog", "dtBias", "sinks", "layerScalar"] as const;
 /** Parts of a layer with weights. */
@@ -270,10 +268,6 @@ export interface ConfigKeys {
     json: Readonly<Record<string, unknown>>,
     where: string,
   ) => Readonly<Record<string, unknown>>;
-  /** What only this architecture's files say, … */
-  readonly read?: (of: Fields, config: ModelConfig) => Partial<ModelConfig>;
-  /** … and how it is written. */
-  readonly write?: (config: ModelConfig) => Readonly<Record<string, unknown>>;
   /** Keys with the only values that are supported. */
   readonly neutral: Readonly<Record<string, readonly unknown[]>>;
   /** Keys that must have the same value as another one. */

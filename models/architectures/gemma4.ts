@@ -51,13 +51,6 @@ export const GEMMA4: Architecture = {
       slidingWindow: 512,
     },
     renewed,
-    read,
-    write: (config) => ({
-      [FULL_HEAD]: config.fullHeads!.headDim,
-      [SHARED]: config.sharedKv?.layers ?? 0,
-      [DOUBLE]: config.sharedKv?.doubleMlp ?? false,
-      [PER_LAYER]: config.perLayer ?? 0,
-    }),
     neutral: {
       ...neutral,
       // Images see one another in both directions, but not texts.
@@ -110,7 +103,9 @@ function renewed(json: Json, where: string): Json {
   };
 }
 
-function read(of: Fields, config: ModelConfig): Partial<ModelConfig> {
+/** What only files of Gemma 4 say; nothing of others. */
+export function readGemma4(of: Fields, config: ModelConfig): Partial<ModelConfig> {
+  if (config.architecture !== "gemma4_text") return {};
   of.requireNeutral({ [DOUBLE]: [true, false] });
   const shared = of.number(SHARED, 0), perLayer = of.number(PER_LAYER, 256);
   const isUsed = (value: number, key: string) => value !== 0 && of.count(key, value) > 0;
@@ -125,6 +120,16 @@ function read(of: Fields, config: ModelConfig): Partial<ModelConfig> {
       }
       : {}),
     ...(isUsed(perLayer, PER_LAYER) ? { perLayer } : {}),
+  };
+}
+
+export function gemma4Keys(config: ModelConfig): Record<string, unknown> {
+  if (config.fullHeads === undefined) return {};
+  return {
+    [FULL_HEAD]: config.fullHeads.headDim,
+    [SHARED]: config.sharedKv?.layers ?? 0,
+    [DOUBLE]: config.sharedKv?.doubleMlp ?? false,
+    [PER_LAYER]: config.perLayer ?? 0,
   };
 }
 

@@ -15,6 +15,7 @@ import {
 import { architectureOf, ARCHITECTURES, scalarOf } from "./mod.ts";
 import { COMMON_NEUTRAL, Fields, type Json, readTokenIds } from "./config_fields.ts";
 import { checkModelConfig, type ModelConfig } from "./model_config.ts";
+import { gemma4Keys, readGemma4 } from "./gemma4.ts";
 import { layerKindKeys, readLayerKinds } from "./layer_kinds.ts";
 import { expertKeys, readExperts } from "./mixtures.ts";
 import { readRopes, ropeKeys } from "./rope_config.ts";
@@ -145,7 +146,7 @@ function readConfig(given: Json, architecture: Architecture, where: string): Mod
       ? json["tie_word_embeddings"] !== false
       : json["tie_word_embeddings"] === true,
   };
-  return { ...config, ...architecture.config.read?.(of, config) };
+  return { ...config, ...readGemma4(of, config) };
 }
 
 const orNone = (key: string | null) => key === null ? [] : [key];
@@ -223,7 +224,7 @@ export function writeHfConfig(
     ...sizes,
     ...Object.fromEntries(Object.entries(keys.equal).map(([key, other]) => [key, sizes[other]])),
     ...(positions === "rotary" ? attentionKeys(modelConfig) : {}),
-    ...keys.write?.(modelConfig),
+    ...gemma4Keys(modelConfig),
     architectures: [className],
     bos_token_id: bosId,
     dtype,

@@ -8,7 +8,6 @@
  */
 import type { Tensor } from "../../kernels/tensor.ts";
 import { weightType } from "../formats/stored_weight.ts";
-import type { Residual } from "./decoder_layer.ts";
 import {
   type FusedOutput,
   joinParts,
@@ -120,7 +119,10 @@ export function ownInputsBackward(
 }
 
 /** The end of a layer whose output has a factor; others return the sum as it is. */
-export function layerEnd(pass: LayerPass, activations: LayerActivations): Residual {
+export function layerEnd(
+  pass: LayerPass,
+  activations: LayerActivations,
+): { x: Tensor; add: Tensor | null } {
   const { device, config, rows, projected: add, activated: out, perLayer } = pass;
   const { layer, mid, mlpSum, ownGate: gate, ownInput, ownOut, norms, weights } = activations;
   if (mlpSum === undefined) return { x: mid, add };

@@ -25,8 +25,8 @@ export interface LayerCache {
 }
 
 /**
- * Buffers of a cache with `rows` rows, one pair for each layer; layers that share keys have the same
- * pair. Those of layers with a convolution are not there and must not be read.
+ * Buffers of a cache with `rows` rows, one pair for each layer; layers that share keys have the
+ * same pair. Those of layers with a convolution are not there and must not be read.
  */
 function layerCaches(
   { config, weights }: Network,
