@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { withFolder } from "../../core/testing.ts";
 import { familyTokenizer } from "../../models/tokenizers/dialects/dialect_testing.ts";
+import { NEEDED, needs } from "../../tests/skipped.ts";
 import type { Dialogue } from "./dialogue.ts";
 import { idsOf, lossMask, rowsOf } from "./segments.ts";
 import { playScripts, type ScriptedGame } from "./testing.ts";
@@ -36,7 +37,8 @@ async function play(code: string, says: readonly string[], game: ScriptedGame = 
     await Deno.writeTextFile(`${folder}/agent.js`, agent(code));
     const command = [Deno.execPath(), "run", "-A", "--no-lock", `${folder}/agent.js`];
     const environment = { agent: command, max_prompt_length: 600 };
-    const { dialogues } = await playScripts([says], { environment, tokenizer, ...game });
+    const limits = { tool_timeout_s: 60, ...game.limits };
+    const { dialogues } = await playScripts([says], { environment, tokenizer, ...game, limits });
     [dialogue] = dialogues as [Dialogue];
   });
   return dialogue!;
@@ -169,8 +171,8 @@ const FAILURES: [what: string, code: string, stop: string, error: RegExp | null]
 
 for (const [what, code, stop, error] of FAILURES) {
   Deno.test(`an agent that ${what} ends its own dialogue alone`, async () => {
-    const play1 = play(code, ["1<|im_end|>"]).catch((thrown: Error) => thrown);
-    const played = await play1;
+    const limits = /hangs|repeats/.test(what) ? { tool_timeout_s: 1 } : {};
+    const played = await play(code, ["1<|im_end|>"], { limits }).catch((thrown: Error) => thrown);
     if (played instanceof Error) {
       // All dialogues have failed.
       assert.equal(stop, "error");
@@ -198,3 +200,30 @@ Deno.test("an agent hears of the limit that ends its dialogue, and may still giv
   assert.deepEqual([about.stop, truncated, reward], ["max_turns", true, 0.25]);
   assert.deepEqual(about.metrics, { after0: 400, code0: 1, after1: 400, code1: 1 });
 });
+
+const python = Deno.env.get("RGX_TEST_PYTHON");
+const EXAMPLES: [what: string, program: string[], ignore: boolean][] = [
+  ["Deno", [Deno.execPath(), "run", "-A", "--no-lock", "examples/agents/guess.ts"], false],
+  [
+    "Python",
+    [python ?? "", "examples/agents/guess.py"],
+    needs(python !== undefined, NEEDED.python),
+  ],
+];
+
+for (const [what, agent, ignore] of EXAMPLES) {
+  Deno.test({
+    name: `the example of an agent for ${what} asks until the number is found`,
+    ignore,
+    async fn() {
+      const environment = { agent, max_prompt_length: 600 };
+      const says = ["is it 4?", "12", "8"].map((text) => `${text}<|im_end|>`);
+      const game = { environment, tokenizer, limits: { tool_timeout_s: 60 } };
+      const { dialogues: [dialogue] } = await playScripts([says], game);
+      const { about, reward, rows, messages } = dialogue!;
+      const said = messages.filter(({ role }) => role === "user").map(({ content }) => content);
+      assert.deepEqual([about.stop, about.metrics, rows], ["done", { found: 1 }, undefined]);
+      assert.deepEqual([said, reward], [["higher", "lower"], 1 / 3]);
+    },
+  });
+}

@@ -4,7 +4,7 @@ import { test } from "../../core/testing.ts";
 import type { Outcome, Reply, State } from "../../rewards/environments/environment.ts";
 import { environmentOf } from "../../rewards/environments/open_environments.ts";
 import { actionIn } from "../../rewards/environments/wire/openenv.ts";
-import { Sessions } from "./serve.ts";
+import { served } from "./serving_testing.ts";
 
 const GUESS = `{
   reset: (row, { seed }) => ({ observation: "Begin.", secret: seed % 9, add: row.add ?? 0 }),
@@ -20,27 +20,6 @@ const TOOLS = `{ tools: { double: {
   description: "Doubles.", parameters: { type: "object", properties: { n: { type: "number" } } },
   run({ n }) { if (n < 0) throw new Error("negative"); return 2 * n; },
 } } }`;
-
-async function served(
-  folder: string,
-  code: string,
-  most: number,
-  play: (port: number) => Promise<void>,
-): Promise<void> {
-  const path = `${folder}/served.ts`;
-  await Deno.writeTextFile(path, `export default ${code};\n`);
-  const environment = environmentOf({ path });
-  const sessions = new Sessions(environment, await environment.open(), most, "127.0.0.1");
-  const handler = (request: Request) => sessions.respond(request);
-  const server = Deno.serve({ port: 0, hostname: "127.0.0.1", onListen() {} }, handler);
-  try {
-    await play(server.addr.port);
-  } finally {
-    sessions.close();
-    await server.shutdown();
-    await environment.close();
-  }
-}
 
 /** Sends messages one after the other, and returns the answers. */
 async function exchange(port: number, messages: readonly unknown[]): Promise<unknown[]> {
