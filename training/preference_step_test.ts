@@ -46,7 +46,7 @@ async function configIn(folder: string, changes: Record<string, unknown> = {}) {
 async function run(
   { config, yaml }: Awaited<ReturnType<typeof configIn>>,
   options: { resume?: boolean; stopAfter?: number } = {},
-): Promise<void> {
+): Promise<{ planned: number; measured: number }> {
   using device = await createDevice("wasm", { threads: 1 });
   const parts = await assemble(config, device, { phases: "sft" });
   const { resume = false, stopAfter = Infinity } = options;
@@ -63,8 +63,14 @@ async function run(
       if (event.type === "step") steps++;
     }],
   });
-  await trainer.run();
+  const summary = await trainer.run();
   parts.model.dispose();
+  // The device measures no checkpoint, which is on the host, and no packed operands.
+  const { checkpoint, panels } = parts.memory.parts;
+  return {
+    planned: summary.memory_planned_bytes! - checkpoint - panels,
+    measured: summary.peak_memory_bytes,
+  };
 }
 
 Deno.test("a step on preferences is a step of TRL's DPOTrainer, with its metrics", async (t) => {
@@ -223,6 +229,23 @@ Deno.test("a run on preferences that was stopped ends with the same bits", () =>
     assert.ok(Math.abs(Number(first!.loss) - Math.LN2) < 1e-6);
     assert.ok(Number(third!["rewards/margins"]) > 0.1, "the margin has not grown");
     assert.equal(third!["split"], "train");
+  }));
+
+Deno.test("the memory of a step on preferences is planned, with the reference's pass", () =>
+  withFolder(async (folder) => {
+    // The plan takes the longest pair for all of them.
+    const rows = Array(12).fill(JSON.stringify(recorded.rows[0])).join("\n");
+    await Deno.writeTextFile(`${folder}/equal.jsonl`, rows);
+    const { planned, measured } = await run(
+      await configIn(folder, {
+        dataset_name: `${folder}/equal.jsonl`,
+        max_steps: 1,
+        per_device_train_batch_size: 12,
+        gradient_accumulation_steps: 1,
+      }),
+    );
+    const ratio = measured / planned;
+    assert.ok(ratio > 0.9 && ratio < 1.01, `${measured} of ${planned} bytes`);
   }));
 
 Deno.test("epochs decide the steps of a run on preferences where max_steps does not", () =>

@@ -115,6 +115,7 @@ function halved(size: StepSize): StepSize {
     batch: half(batch, group),
     generated: half(generated, group),
     items: half(items, size.perItem),
+    comparedItems: half(size.comparedItems, size.perItem),
     evaluations: [before, during].filter((wave) => wave !== undefined)
       .map((wave) => ({ ...wave, slots: half(wave.slots, wave.each) })),
   };
@@ -313,7 +314,9 @@ async function runPasses(
   for (const { generation, keep } of generations.toSorted((a, b) => a.bytes - b.bytes)) {
     await model.rehearseGeneration(generation, keep);
   }
-  for (const passes of [groups, asked]) {
+  const compared = size.perItem === 1 ? 0 : Math.max(items, size.comparedItems);
+  const pairs = groupsOf(compared, size.perItem, { ...lengths, completion: size.answer });
+  for (const passes of [groups, asked, pairs]) {
     if (passes.length === 0) continue;
     await model.forward(passes, { temperature: 1, train: false });
     await reference.logp(passes, 1);

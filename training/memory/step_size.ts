@@ -56,6 +56,8 @@ export interface StepSize {
   /** Of them those of one prompt: two where answers are compared. */
   perItem: number;
   itemAccumulation: number;
+  /** Answers that are compared at once without gradient, of held-out pairs; 0 = none. */
+  comparedItems: number;
   /** The generations of evaluations: before and after training, and while training. */
   evaluations: EqualGeneration[];
   /** The longest prompt and worked answer, in tokens. */
@@ -98,6 +100,9 @@ export function stepSize(config: RunConfig, needs: RunNeeds): StepSize {
     items: sft !== null && sft.max_steps > 0 ? perItem * sft.per_device_train_batch_size : 0,
     perItem,
     itemAccumulation: sft?.gradient_accumulation_steps ?? 1,
+    comparedItems: config.dpo === null
+      ? 0
+      : perItem * Math.min(training.per_device_eval_batch_size, heldOut.num_examples),
     evaluations: config.dpo !== null ? [] : [
       ...(heldOut.num_examples === 0
         ? []
