@@ -274,7 +274,7 @@ function answerIn(value: unknown): string | ChatMessage[] | null {
   if (typeof cell === "string") return cell;
   const isMessage = (one: unknown) =>
     isRecord(one) && typeof (one["role"] ?? one["from"]) === "string" &&
-    typeof (one["content"] ?? one["value"]) === "string";
+    (typeof (one["content"] ?? one["value"]) === "string" || one["tool_calls"] != null);
   return Array.isArray(cell) && cell.every(isMessage)
     ? cell.map((one) => messageOf(one, ""))
     : null;
@@ -298,8 +298,8 @@ function sharedMessages(row: Readonly<Record<string, unknown>>): ChatMessage[] {
   const chosen = answerIn(row["chosen"]), rejected = answerIn(row["rejected"]);
   if (!Array.isArray(chosen) || !Array.isArray(rejected)) return [];
   const most = Math.min(chosen.length, rejected.length) - 1;
-  const other = chosen.findIndex(({ role, content }, i) =>
-    i >= most || role !== rejected[i]!.role || content !== rejected[i]!.content
+  const other = chosen.findIndex((message, i) =>
+    i >= most || JSON.stringify(message) !== JSON.stringify(rejected[i])
   );
   return chosen.slice(0, Math.max(0, other));
 }
@@ -348,9 +348,8 @@ function chatOf(value: unknown): unknown {
 function variablesOf(value: unknown, place: string): Record<string, unknown> | null {
   if (value == null) return null;
   if (isRecord(value)) {
-    // A table has null where another row has a value.
-    const given = Object.entries(value).filter(([, inner]) => inner !== null);
-    return given.length === 0 ? null : Object.fromEntries(given);
+    const given = withoutNulls(value);
+    return Object.keys(given).length === 0 ? null : given;
   }
   throw new UsageError(
     `${place}: chat_template_kwargs must be an object, such as {"enable_thinking": false}, found ${
@@ -414,7 +413,7 @@ function toolsOf(value: unknown, place: string): Tool[] | null {
   const list = typeof value === "string" && value.startsWith("[") ? jsonOf(value) : value;
   if (!Array.isArray(list) || list.length === 0 || !list.every(isRecord)) return null;
   return list.map((item, i) => {
-    const tool = withoutNulls(item) as Fields, called = tool["function"] ?? tool;
+    const tool = withoutNulls(item), called = tool["function"] ?? tool;
     if (isRecord(called) && typeof called["name"] === "string") {
       return { type: "function", function: called } as unknown as Tool;
     }
@@ -424,12 +423,12 @@ function toolsOf(value: unknown, place: string): Tool[] | null {
   });
 }
 
-/** A table has null where another row has a field. */
-function withoutNulls(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(withoutNulls);
+/** A value without the nulls that a table has where another row has a field. */
+function withoutNulls<T>(value: T): T {
+  if (Array.isArray(value)) return value.map(withoutNulls) as T;
   if (!isRecord(value)) return value;
-  const given = Object.entries(value).filter(([, inner]) => inner !== null);
-  return Object.fromEntries(given.map(([name, inner]) => [name, withoutNulls(inner)]));
+  const given = Object.entries(value).filter(([, inner]) => inner != null);
+  return Object.fromEntries(given.map(([name, inner]) => [name, withoutNulls(inner)])) as T;
 }
 
 // Chat messages in the columns of a row: as OpenAI and TRL write them (`role`, `content`), or as
@@ -491,9 +490,7 @@ function messageOf(value: unknown, place: string): ChatMessage {
       `${place}: expected an object with role and content, found ${describe(value)}`,
     );
   }
-  // A table has null where another message has a field.
-  const given = Object.entries(value).filter(([, field]) => field != null);
-  const { from, value: text, ...fields } = Object.fromEntries(given);
+  const { from, value: text, ...fields } = withoutNulls(value);
   const isShareGpt = typeof from === "string" && fields["role"] === undefined;
   const role = isShareGpt ? SHARE_GPT[from] ?? from : fields["role"];
   const content = isShareGpt ? text : fields["content"];
@@ -516,7 +513,7 @@ function callsOf(given: unknown, place: string): ToolCall[] {
   }
   return calls.map((call, i) => {
     const called = isRecord(call) ? call["function"] ?? call : null;
-    const args = isRecord(called) ? objectOf(withoutNulls(called["arguments"] ?? {})) : null;
+    const args = isRecord(called) ? objectOf(called["arguments"] ?? {}) : null;
     if (!isRecord(called) || typeof called["name"] !== "string" || !isRecord(args)) {
       throw new UsageError(`${place}: call ${i + 1} has no name, or no arguments by name`, {
         advice: 'A call is {"type": "function", "function": {"name": "…", "arguments": {}}}.',

@@ -178,6 +178,7 @@ export class PromptEncoder {
 
   /** The tokens of a prompt and an answer, to its end. @param text the prompt's */
   #withAnswer(entry: Entry, text: string, answer: Preference["chosen"]): number[] {
+    if (typeof answer !== "string" && answer.some(usesTools)) this.#checkTools();
     if (typeof answer !== "string" && this.#isChat) {
       const variables = this.#variables(entry);
       const asked = promptMessages(entry, [], settingsFor(this.settings, true));
@@ -256,7 +257,6 @@ export class PromptEncoder {
     const answers = hasEarlier ? [...messages.slice(first), ...last] : last;
     const asked = hasEarlier ? { ...entry, messages: messages.slice(0, first) } : entry;
     return located(entry, () => {
-      const usesTools = ({ role, tool_calls }: ChatMessage) => role === "tool" || tool_calls;
       if ([...messages, ...answers].some(usesTools)) this.#checkTools();
       return { promptIds: this.prompt(asked).ids, segments: this.#segments(asked, answers) };
     });
@@ -372,9 +372,15 @@ function withName(reply: ChatMessage, answer: ChatMessage, index: number): ChatM
   return call === undefined ? reply : { ...reply, name: call.function.name };
 }
 
+function usesTools({ role, tool_calls }: ChatMessage): boolean {
+  return role === "tool" || tool_calls !== undefined;
+}
+
 /** The text of an answer without a template. */
 function answerText(answer: Preference["chosen"]): string {
-  return typeof answer === "string" ? answer : answer.map(({ content }) => content).join("\n");
+  if (typeof answer === "string") return answer;
+  const calls = ({ tool_calls }: ChatMessage) => tool_calls ? JSON.stringify(tool_calls) : "";
+  return answer.map((message) => message.content + calls(message)).join("\n");
 }
 
 /** The number of tokens that both begin with. */
