@@ -63,6 +63,10 @@ const FILE_ERRORS: Readonly<Record<string, readonly [found: string, advice: stri
     "Delete what is no longer needed, or name an output folder with more quota. " +
     "Earlier files are unchanged.",
   ],
+  EIO: [
+    "the disk or the file server has an error",
+    "The system's log (dmesg) says more. Earlier files are unchanged.",
+  ],
   EACCES: ["permission denied", "Name a folder that you may write to."],
   EPERM: ["permission denied", "Name a folder that you may write to."],
   EROFS: ["the file system is read-only", "Name a folder that you may write to."],
