@@ -404,14 +404,16 @@ function architectureIn(file: GgufFile): GgufArchitecture {
   const isKnown = (one: Architecture): one is GgufArchitecture => one.gguf !== null;
   const all = Object.values(ARCHITECTURES).filter(isKnown);
   // A Mixtral is called llama, too.
-  const mixture = Number(file.metadata.get(`${name}.${EXPERTS.count}`) ?? 0) > 0;
-  const found = all.find(({ gguf, experts }) =>
-    gguf === name && (experts !== undefined) === mixture
-  );
+  const experts = Number(file.metadata.get(`${name}.${EXPERTS.count}`) ?? 0);
+  const named = all.filter(({ gguf }) => gguf === name);
+  const found = named.find((one) => (one.experts !== undefined) === experts > 0);
   if (found !== undefined) return found;
+  const known = [...new Set(all.map(({ gguf }) => gguf))].join(", ");
   throw new UsageError(
-    `${file.label}: general.architecture is ${JSON.stringify(name)}, which is not supported ` +
-      `(only ${[...new Set(all.map(({ gguf }) => gguf))].join(", ")})`,
+    `${file.label}: general.architecture is ${JSON.stringify(name)}` +
+      (named.length > 0
+        ? `, and ${name}.${EXPERTS.count} is ${experts}, which do not go together here`
+        : `, which is not supported (only ${known})`),
   );
 }
 

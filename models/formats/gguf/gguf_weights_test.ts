@@ -135,6 +135,10 @@ Deno.test("unknown metadata and tensors of a GGUF model are refused by name", as
     [{ "general.architecture": ["string", "gemma4"] }, /architecture is "gemma4".*only llama/],
     [{}, /architecture is undefined/],
     [
+      { "general.architecture": ["string", "granite"], "granite.expert_count": ["u32", 4] },
+      /"granite", and granite\.expert_count is 4, which do not go together/,
+    ],
+    [
       { ...CONFIG, "llama.expert_group_count": ["u32", 8] },
       /expert_group_count" \(8\) are not under/,
     ],
