@@ -16,9 +16,12 @@ import { BenchStep } from "./grpo_step_bench.ts";
 import { metricsWithoutClock, tinyRunConfig, trainOn, VARYING_RUBRIC } from "./testing.ts";
 import { webgpuTest } from "../kernels/devices/webgpu/testing.ts";
 
+/** One for all tests that do not lose it: its pipelines are made once. */
+let shared: WebgpuDevice | undefined;
+globalThis.addEventListener("unload", () => shared?.close());
+
 async function onGpu<T>(work: (device: WebgpuDevice) => Promise<T>): Promise<T> {
-  using device = await createWebgpuDevice();
-  return await work(device);
+  return await work(shared ??= await createWebgpuDevice());
 }
 
 const short = (path: string, max_steps = 3) =>
@@ -113,14 +116,13 @@ webgpuTest(
     withFolder(async (folder) => {
       const path = `${folder}/run`, whole = `${folder}/whole`, rubric = VARYING_RUBRIC;
       await onGpu((device) => trainOn(device, short(whole), { rubric }));
-      const lost = onGpu((device) =>
-        trainOn(device, short(path), {
-          rubric,
-          listeners: [(event) => {
-            if (event.type === "step" && event.step === 2) device.lose();
-          }],
-        })
-      );
+      using device = await createWebgpuDevice();
+      const lost = trainOn(device, short(path), {
+        rubric,
+        listeners: [(event) => {
+          if (event.type === "step" && event.step === 2) device.lose();
+        }],
+      });
       await assert.rejects(
         lost,
         (error: Error) =>

@@ -27,9 +27,15 @@ async function withCache(work: (cache: string) => Promise<void>): Promise<void> 
   });
 }
 
+/** One for all runs: its pipelines are made once. */
+let shared: WebgpuDevice | undefined;
+globalThis.addEventListener("unload", () => shared?.close());
+
+/** Each run begins without chosen kernels. */
 async function onGpu<T>(work: (device: WebgpuDevice) => Promise<T>): Promise<T> {
-  using device = await createWebgpuDevice();
-  return await work(device);
+  shared ??= await createWebgpuDevice();
+  shared.kernelChoices = {};
+  return await work(shared);
 }
 
 const ONE_STEP = { sft: { max_steps: 0 }, eval: { num_examples: 0 } };
