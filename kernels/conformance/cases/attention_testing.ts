@@ -183,6 +183,8 @@ const DECODES: readonly {
   maxNew: number;
   promptRows: number;
   branches: number[][];
+  /** In place of the sizes that take turns. */
+  only?: readonly Heads[];
 }[] = [
   { slots: 1, maxNew: 1, promptRows: 1, branches: [[0, 1, 0, 1]] },
   { slots: 2, maxNew: 4, promptRows: 3, branches: [[0, 3, 1, 4], [1, 1, 0, 1]] },
@@ -199,55 +201,70 @@ const DECODES: readonly {
     promptRows: 600,
     branches: [[1, 257, 2, 257], [344, 600, 0, 255], [0, 600, 1, 270]],
   },
+  {
+    // More branches than one tile has rows for.
+    slots: 20,
+    maxNew: 3,
+    promptRows: 9,
+    branches: Array.from({ length: 20 }, (_, i) => [i % 2, 9, 19 - i, 1 + i % 3]),
+    only: [MORE_HEADS[1], HEADS[2]],
+  },
 ];
 
 export function attentionDecodeCases(): Case[] {
-  return DECODES.flatMap(({ slots, maxNew, promptRows, branches }, i) =>
-    (i % 3 === 1 ? [...HEADS, ...MORE_HEADS] : HEADS).flatMap(([heads, kvHeads, headDim], h) => {
-      const count = branches.length, width = kvHeads * headDim;
-      const name = `${count} branches, prompt ${promptRows}, new ${maxNew}, ` +
-        `heads ${[heads, kvHeads, headDim]}`;
-      const random = stream(`attention_decode ${name}`);
-      // Rows of a slot beyond the branch's length are NaN: they must not be read.
-      const branchK = junk(slots * maxNew * width), branchV = junk(slots * maxNew * width);
-      for (const branch of branches) {
-        const from = branch[BRANCH.slot]! * maxNew * width, size = branch[BRANCH.length]! * width;
-        branchK.set(normals(random, size), from);
-        branchV.set(normals(random, size), from);
-      }
-      const args = {
-        q: normals(random, count * heads * headDim),
-        prefixK: normals(random, promptRows * width),
-        prefixV: normals(random, promptRows * width),
-        branchK,
-        branchV,
-        out: junk(count * heads * headDim),
-        branches: Uint32Array.from(branches.flatMap((branch) => [...branch, 0, 0])),
-        count,
-        maxNew,
-        heads,
-        kvHeads,
-        headDim,
-        scale: 1 / Math.sqrt(headDim),
-      };
-      const outputs = { out: outBound(0) };
-      const steep = args.q.map((x) => 4 * x);
-      return [
-        ...[{ softCap: 2 }, { softCap: 1, window: 17 }].filter((_, w) => (w + h) % 2 === 0).map(
-          (more) =>
-            testCase(
-              "attention_decode",
-              `${name}, capped`,
-              { ...args, q: steep, ...more },
-              outputs,
-            ),
-        ),
-        testCase("attention_decode", name, args, outputs),
-        testCase("attention_decode", `${name}, sinks`, { ...args, sinks: sinksOf(heads) }, outputs),
-        ...[1, 3, 17, 200].filter((_, w) => (w + h) % 2 === 0).map((window) =>
-          testCase("attention_decode", `${name}, window ${window}`, { ...args, window }, outputs)
-        ),
-      ];
-    })
+  return DECODES.flatMap(({ slots, maxNew, promptRows, branches, only }, i) =>
+    (only ?? (i % 3 === 1 ? [...HEADS, ...MORE_HEADS] : HEADS)).flatMap(
+      ([heads, kvHeads, headDim], h) => {
+        const count = branches.length, width = kvHeads * headDim;
+        const name = `${count} branches, prompt ${promptRows}, new ${maxNew}, ` +
+          `heads ${[heads, kvHeads, headDim]}`;
+        const random = stream(`attention_decode ${name}`);
+        // Rows of a slot beyond the branch's length are NaN: they must not be read.
+        const branchK = junk(slots * maxNew * width), branchV = junk(slots * maxNew * width);
+        for (const branch of branches) {
+          const from = branch[BRANCH.slot]! * maxNew * width, size = branch[BRANCH.length]! * width;
+          branchK.set(normals(random, size), from);
+          branchV.set(normals(random, size), from);
+        }
+        const args = {
+          q: normals(random, count * heads * headDim),
+          prefixK: normals(random, promptRows * width),
+          prefixV: normals(random, promptRows * width),
+          branchK,
+          branchV,
+          out: junk(count * heads * headDim),
+          branches: Uint32Array.from(branches.flatMap((branch) => [...branch, 0, 0])),
+          count,
+          maxNew,
+          heads,
+          kvHeads,
+          headDim,
+          scale: 1 / Math.sqrt(headDim),
+        };
+        const outputs = { out: outBound(0) };
+        const steep = args.q.map((x) => 4 * x);
+        return [
+          ...[{ softCap: 2 }, { softCap: 1, window: 17 }].filter((_, w) => (w + h) % 2 === 0).map(
+            (more) =>
+              testCase(
+                "attention_decode",
+                `${name}, capped`,
+                { ...args, q: steep, ...more },
+                outputs,
+              ),
+          ),
+          testCase("attention_decode", name, args, outputs),
+          testCase(
+            "attention_decode",
+            `${name}, sinks`,
+            { ...args, sinks: sinksOf(heads) },
+            outputs,
+          ),
+          ...[1, 3, 17, 200].filter((_, w) => (w + h) % 2 === 0).map((window) =>
+            testCase("attention_decode", `${name}, window ${window}`, { ...args, window }, outputs)
+          ),
+        ];
+      },
+    )
   );
 }
