@@ -327,10 +327,15 @@ export class MetricsLog {
     this.length = await appendLine(this.path, JSON.stringify(record), options);
   }
 
+  /** Waits until all records are on the disk. @throws RgxError when they cannot be written */
   async flush(): Promise<void> {
     if (this.length === 0) return;
-    using file = await Deno.open(this.path, { write: true });
-    await file.sync();
+    try {
+      using file = await Deno.open(this.path, { write: true });
+      await file.sync();
+    } catch (error) {
+      throw explainFileError(error, "write the metrics", this.path);
+    }
   }
 }
 
