@@ -37,16 +37,15 @@ interface Golden {
 }
 
 /** Recordings, with results of their own. */
-const RECORDED = ["cases", "families", "gemma2_lfm2", "qwen3_5", "gpt_oss"].map((name) =>
-  readGoldenJson<Golden>(`config-keys/${name}.json`)
-);
+const NAMES = ["cases", "families", "gemma2_lfm2", "qwen3_5", "gpt_oss", "gemma4"];
+const RECORDED = NAMES.map((name) => readGoldenJson<Golden>(`config-keys/${name}.json`));
 const bases: Record<string, Json> = Object.assign({}, ...RECORDED.map(({ bases }) => bases));
 
 /** The values of a tensor, as record.py computes them. */
 function valuesOf(name: string, shape: readonly number[]): Float32Array {
   let h = 2166136261;
   for (const byte of new TextEncoder().encode(name)) h = Math.imul(h ^ byte, 16777619) >>> 0;
-  const isNorm = /(norm|ln_1|ln_2|ln_f)\.weight$/.test(name);
+  const isNorm = /((norm|ln_1|ln_2|ln_f)\.weight|layer_scalar)$/.test(name);
   const isTable = /(embed_tokens|wte|wpe)\.weight$/.test(name);
   return Float32Array.from({ length: elementCount(shape) }, (_, i) => {
     let x = Math.imul(i, 2654435761) + h >>> 0;
@@ -95,6 +94,7 @@ const BY_OTHER_WORDS = new RegExp(
     /tensor "\S+" (has|\(expected) shape/,
     /more layers than|attention heads cannot share|positions; the model has|keys are not understood/,
     /impossible model: (headDim|rmsNormEps) is|a position takes 4 of 3 experts/,
+    /full layers have|shares keys and values, but no layer of its type|some RoPE frequencies/,
     /layer_types has \d types, expected \d|no_rope_layers is \[1,0\], expected \d/,
   ].map(({ source }) => source).join("|"),
 );

@@ -260,7 +260,9 @@ def weight(name, shape):
     x = (x ^ (x >> 16)) * 2246822507 % 2**32
     x = (x ^ (x >> 13)) * 3266489909 % 2**32
     unit = ((x ^ (x >> 16)) >> 8).astype(numpy.float64) / 2**24 - 0.5
-    is_norm = name.endswith(("norm.weight", "ln_1.weight", "ln_2.weight", "ln_f.weight"))
+    is_norm = name.endswith(
+        ("norm.weight", "ln_1.weight", "ln_2.weight", "ln_f.weight", "layer_scalar")
+    )
     is_table = name.endswith(("embed_tokens.weight", "wte.weight", "wpe.weight"))
     values = 1 + unit / 2 if is_norm else unit / 8 if is_table else unit / 2
     return values.astype(numpy.float32).reshape(shape)
@@ -310,7 +312,15 @@ def generic(value):
     return [None, True, 1]
 
 
+def in_float64():
+    """Lets norms of a float64 model stay in float64 (../families/record.py)."""
+    narrow = torch.Tensor.float
+    torch.Tensor.float = lambda x: x if x.dtype == torch.float64 else narrow(x)
+
+
 def main():
+    if "gemma4_text" in sys.argv[2:]:
+        in_float64()
     cases, results, seen = [], [], {}
     for family in sys.argv[2:]:
         base = BASES[family]
