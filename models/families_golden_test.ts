@@ -106,6 +106,7 @@ for (const family of FAMILIES) {
     const { wrapped: _, ...text } = config;
     const hf = { modelConfig: config, bosId: 1, eosIds: [2], padId: 0 };
     const written = JSON.parse(writeHfConfig(hf));
+    assert.doesNotMatch(writeHfConfig(hf), /(softcapping|swiglu_limit)": \d+,?$/m);
     assert.deepEqual(readHfConfig(written, "written").modelConfig, text);
   });
 

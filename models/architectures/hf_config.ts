@@ -236,7 +236,9 @@ export function writeHfConfig(
     use_cache: true,
   };
   const sorted = Object.entries(config).sort(([a], [b]) => a < b ? -1 : 1);
-  return JSON.stringify(Object.fromEntries(sorted), null, 2) + "\n";
+  const text = JSON.stringify(Object.fromEntries(sorted), null, 2) + "\n";
+  // transformers 5 refuses whole numbers where it expects floats.
+  return text.replaceAll(/("(?:\w+_logit_softcapping|swiglu_limit)": \d+)(?=,?\n)/g, "$1.0");
 }
 
 function sizeKeys(config: ModelConfig): Record<string, number> {
