@@ -59,7 +59,10 @@ const COLUMNS: readonly Column[] = [
   {
     head: "duration",
     isNumber: true,
-    cell: ({ seconds }) => timeText(seconds),
+    cell: ({ seconds, secondsPerStep: pace }) =>
+      html`<span>${timeText(seconds)}${
+        pace === null ? nothing : html`<br><small>${timeText(pace)} a step</small>`
+      }</span>`,
     by: ({ seconds }) => seconds,
   },
   {
