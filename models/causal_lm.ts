@@ -27,6 +27,7 @@ import { divergence, type DivergenceOptions } from "./network/divergence.ts";
 import { finalRows, headLogits, HeadPass, LOGIT_ROWS } from "./network/lm_head.ts";
 import { ActivationStore } from "./network/activation_store.ts";
 import { type PassOptions, trunkRestored } from "./network/restored_pass.ts";
+import { balanceOf } from "./network/experts.ts";
 import { backwardScratch } from "./network/layer_buffers.ts";
 import { ownRowsOf } from "./network/per_layer.ts";
 import { trunkBackward, trunkForward, type TrunkPass } from "./network/forward_pass.ts";
@@ -88,6 +89,8 @@ interface Pending {
   network: Network;
   /** Null when the batch had nothing to predict. */
   passes: { trunk: TrunkPass; head: HeadPass } | null;
+  /** Derivatives by the probabilities of experts. */
+  balance?: Float64Array;
 }
 
 /** A decoder on a device: passes, generation, training, adapters. `loadModel` makes one. */
@@ -329,14 +332,29 @@ export class CausalLM {
     const network = adapter && dropout === null
       ? mergeAdapters(this.#network, this.#base.copies, this.sizes, packed.rows)
       : this.#coreFor(adapter);
-    const trunk = kept === undefined
+    const { balance: coefficient = 0 } = this.config.experts ?? {},
+      balances = train && coefficient > 0;
+    // A balance needs the routers of all layers before the backward of any.
+    const trunk = kept === undefined || balances
       ? trunkForward(network, workspace, packed, { adapter, keep, dropout, ownRows })
       : trunkRestored(network, workspace, packed, { store: kept, groups, keep, ownRows });
     const head = new HeadPass(network, workspace, trunk, temperature, train);
     const pass = { packed, network, passes: { trunk, head } };
     if (train) this.#pending = pass;
     else this.#asked = pass;
-    return await head.read(packed);
+    const result = await head.read(packed);
+    if (!balances) return result;
+    const { count, chosen } = this.config.experts!;
+    const logits = trunk.layers.map(({ routing }) =>
+      this.device.read(routing!.logits, 0, packed.rows * count)
+    );
+    const { loss, slopes } = balanceOf(
+      await Promise.all(logits) as (Float32Array | Float64Array)[],
+      count,
+      chosen,
+    );
+    this.#pending = { ...pass, balance: slopes.map((x) => coefficient * x) };
+    return { ...result, balance: coefficient * loss };
   }
 
   /**
@@ -429,13 +447,14 @@ export class CausalLM {
 
   /**
    * Adds the gradient of Σ dlogp·logp + Σ dentropy·entropy to the `grad` of every trainable
-   * parameter. It belongs to the last `forward` with `train: true` and uses up its activations.
+   * parameter, and `share` times that of the loss that balances experts, where the model has one.
+   * It belongs to the last `forward` with `train: true` and uses up its activations.
    */
-  backward(dlogp: Float64Array, dentropy?: Float64Array): void {
+  backward(dlogp: Float64Array, dentropy?: Float64Array, share = 1): void {
     if (this.#pending === null) {
       throw new RgxError("backward: there is no forward with train: true to go back through");
     }
-    const { packed, network, passes } = this.#pending;
+    const { packed, network, passes, balance } = this.#pending;
     for (const [name, given] of [["dlogp", dlogp], ["dentropy", dentropy]] as const) {
       if (given !== undefined && given.length !== packed.pairs) {
         throw new RgxError(
@@ -447,7 +466,11 @@ export class CausalLM {
     if (passes === null) return;
     const scratch = backwardScratch(network, this.#training, packed.rows);
     passes.head.backward(packed, scratch.dh, dlogp, dentropy);
-    trunkBackward(network, this.#training, passes.trunk, scratch);
+    const slopes = balance === undefined ? null : this.#training.uploadFloats(
+      "experts.balance",
+      Float32Array.from(balance, (x) => share * x),
+    );
+    trunkBackward(network, this.#training, passes.trunk, scratch, slopes);
     this.device.submit();
   }
 

@@ -140,6 +140,34 @@ for (const family of FAMILIES) {
     }));
 }
 
+for (const family of ["qwen3_moe", "mixtral", "gpt_oss"]) {
+  const name = `families/${family}`, folder = goldenPath(name)!;
+  Deno.test(`the loss that balances experts of ${family} and its gradients are transformers'`, () =>
+    onEachDevice(async (device, exact) => {
+      const { config: given, weights } = await readModelFolder(folder);
+      const golden = await readSafetensors(`${folder}/balance.safetensors`);
+      const { input_ids: [ids] } = readGoldenJson<Expected>(`${name}/expected.json`);
+      const config = { ...given, experts: { ...given.experts!, balance: 0.5 } };
+      for (const recompute of [false, true]) {
+        const options = { trainable: "full", recompute } as const;
+        const model = await CausalLM.create(device, config, weights, options);
+        const group = { promptIds: ids!.slice(0, 3), branches: [ids!.slice(3)] };
+        const { logp, balance } = await model.forward([group], { temperature: 1, train: true });
+        const bound = exact ? 2e-5 : 2e-4, [loss] = await golden.float64("balance");
+        assertWithin([balance!], [loss! / 2], bound, "balance");
+        model.backward(new Float64Array(logp.length), undefined, 2);
+        const found = await gradients(model);
+        for (const tensor of modelTensors(config)) {
+          const parameter = `balance.${tensor.name}`;
+          if (!golden.tensors.has(parameter)) continue;
+          const wanted = await golden.float64(parameter), grad = found.get(tensor.name)!;
+          assertWithin(grad, wanted, bound * largest(wanted), `gradient of ${tensor.name}`);
+        }
+        model.dispose();
+      }
+    }));
+}
+
 Deno.test("a vocabulary of 262,144 words is computed in chunks and as all logits alike", async () => {
   const { config } = await readModelFolder(goldenPath("families/gemma3_text"));
   const sizes = { ...config, vocabSize: 262_144 }, device = await createWasmDevice({ threads: 2 });

@@ -51,12 +51,13 @@ export async function preferenceStep(
 ): Promise<PreferenceResult> {
   const { microBatchSize: size, settings, reference, lossScale = 1 } = options;
   const pause = occasionalPause();
-  const parts = await options.sum.over(Math.ceil(pairs.length / size), async (index) => {
+  const microBatches = Math.ceil(pairs.length / size), share = 1 / microBatches;
+  const parts = await options.sum.over(microBatches, async (index) => {
     const first = index * size, batch = pairs.slice(first, first + size);
     const groups = groupsOf(batch, options.firstPromptId + first);
     // Before the forward pass of the policy, whose activations the backward pass needs.
     const refLogp = await reference?.logp(groups, 1) ?? null;
-    const { logp, entropy } = await model.forward(groups, {
+    const { logp, entropy, balance = 0 } = await model.forward(groups, {
       temperature: 1,
       train: true,
       dropout: { seed: options.seed, pass: DROPOUT_PASS.supervised },
@@ -68,14 +69,19 @@ export async function preferenceStep(
       slopes.fill(byRejected * lossScale / pairs.length, middle, end);
       return { ...sums, loss };
     });
-    model.backward(slopes);
+    model.backward(slopes, undefined, share * lossScale);
     await pause();
-    return { pairs: done, entropy: total(entropy, 0, entropy.length) / entropy.length };
+    return {
+      pairs: done,
+      balance: share * balance,
+      entropy: total(entropy, 0, entropy.length) / entropy.length,
+    };
   });
   const all = parts.flatMap(({ pairs }) => pairs);
   return {
     // All pairs may have been left out because of their length.
-    loss: all.length === 0 ? 0 : mean(all.map(({ loss }) => loss)),
+    loss: (all.length === 0 ? 0 : mean(all.map(({ loss }) => loss))) +
+      parts.reduce((sum, { balance }) => sum + balance, 0),
     entropy: mean(parts.map(({ entropy }) => entropy)),
     metrics: pairMetrics(all, settings.beta),
     tokens: all.reduce((sum, pair) => sum + pair.chosenTokens + pair.rejectedTokens, 0),

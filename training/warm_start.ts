@@ -154,26 +154,29 @@ export async function supervisedStep(
   const masks = examples.map(lossMask);
   const tokens = examples.reduce((sum, example) => sum + sampledTokens(example), 0);
   const scale = 1 / Math.max(tokens, 1), { microBatchSize, lossScale = 1 } = options;
-  const pause = occasionalPause();
+  const pause = occasionalPause(), microBatches = Math.ceil(groups.length / microBatchSize);
+  // Of the loss that balances experts, which is a mean over micro-batches.
+  const share = 1 / microBatches;
   const parts = await options.sum.over(
-    Math.ceil(groups.length / microBatchSize),
+    microBatches,
     async (index) => {
       const first = index * microBatchSize, batch = groups.slice(first, first + microBatchSize);
       const mask = batch.flatMap(({ branches }, i) =>
         masks[first + i] ?? branches[0]!.map(() => 1)
       );
-      const { logp, entropy } = await model.forward(batch, {
+      const { logp, entropy, balance = 0 } = await model.forward(batch, {
         temperature: 1,
         train: true,
         dropout: { seed: options.seed, pass: DROPOUT_PASS.supervised },
       });
-      const part = { loss: 0, entropy: 0 };
+      const part = { loss: balance * share, entropy: 0 };
       for (let t = 0; t < logp.length; t++) {
         if (mask[t] === 0) continue;
         part.loss -= logp[t]! * scale;
         part.entropy += entropy[t]! * scale;
       }
-      model.backward(Float64Array.from(mask, (counts) => -scale * lossScale * counts));
+      const dlogp = Float64Array.from(mask, (counts) => -scale * lossScale * counts);
+      model.backward(dlogp, undefined, share * lossScale);
       await pause();
       return part;
     },

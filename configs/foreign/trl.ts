@@ -68,7 +68,7 @@ vllm_server_port /vllm_server_port: int>=1<=65535 -> !8000: ${UNUSED} -- the por
 vllm_server_timeout /vllm_server_timeout: number>=0 -> generation.server_timeout if training.use_vllm &
   ${SERVER}; !240: ${UNUSED} -- generation.server_timeout
 [, training]
-? router_aux_loss_coef: it is for mixtures of experts, which are not trained
+? router_aux_loss_coef: the model's config.json says it, beside output_router_logits: true
 ? log_unique_prompts wandb_log_unique_prompts [false] [true]: all completions are kept, with their
   prompts
 ? log_completions_hub_repo: nothing is uploaded; completions are kept in the run's folder

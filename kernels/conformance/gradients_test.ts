@@ -152,10 +152,10 @@ Deno.test("short_conv_backward is the gradient of short_conv over a prompt and b
   }
 });
 
-Deno.test("route_backward is the gradient of the gates", async () => {
+Deno.test("route_backward is the gradient of the gates and of the mean probabilities", async () => {
   const rows = 4, experts = 5, chosen = 2, places = rows * chosen;
   const logits = random64("route logits", rows * experts), dgates = random64("dgates", places);
-  const u32 = (n: number) => new Uint32Array(n);
+  const balance = random64("balance", experts), u32 = (n: number) => new Uint32Array(n);
   for (const normalize of [true, false]) {
     const shape = { logits, rows, experts, chosen, normalize };
     const forward = async () =>
@@ -169,11 +169,18 @@ Deno.test("route_backward is the gradient of the gates", async () => {
           begin: u32(experts + 1),
         }),
       );
-    const loss = async () => dot(dgates, (await forward())["gates"]!);
+    const loss = async () => {
+      let sum = dot(dgates, (await forward())["gates"]!);
+      for (let row = 0; row < rows; row++) {
+        const p = logits.slice(row * experts, (row + 1) * experts).map(Math.exp);
+        sum += dot(p, balance) / p.reduce((sum, x) => sum + x);
+      }
+      return sum;
+    };
     const { gates, placeOf, expertOf } = await forward() as Record<string, never>;
     const of = { gates: gates!, placeOf: placeOf!, expertOf: expertOf! };
     const dlogits = empty(rows * experts);
-    const back = await run("route_backward", { ...shape, ...of, dgates, dlogits });
+    const back = await run("route_backward", { ...shape, ...of, dgates, balance, dlogits });
     await checkGradient("dlogits", logits, back.get("dlogits")!, loss);
   }
 });

@@ -374,8 +374,9 @@ const CHECKS: { readonly [K in OpName]: (args: Ops[K], call: Call) => void } = {
   },
 
   route_backward(args, call) {
-    const { rows, experts } = args, places = routePlaces(args, call);
+    const { rows, experts, balance } = args, places = routePlaces(args, call);
     call.inputs({ logits: rows * experts, gates: places, dgates: places });
+    call.inputs({ balance: balance && experts });
     call.inputs({ placeOf: places, expertOf: places }, "u32");
     call.outputs({ dlogits: rows * experts });
   },

@@ -17,8 +17,9 @@ const parts = {
 } as const;
 /** The key of the number of experts that a position takes. */
 export const CHOSEN = "num_experts_per_tok";
-/** That key, and those of a loss that balances experts, which is not computed. */
-const ROUTER_KEYS = [CHOSEN, "output_router_logits", "router_aux_loss_coef"];
+/** The keys of the loss that balances experts: whether there is one, and its factor. */
+const BALANCES = "output_router_logits", COEFFICIENT = "router_aux_loss_coef";
+const ROUTER_KEYS = [CHOSEN, BALANCES, COEFFICIENT];
 
 export const QWEN3_MOE: Architecture = {
   ...QWEN3,
@@ -165,12 +166,16 @@ export function readExperts(
   const { count: keys, normalize, defaults } = experts, { json } = of;
   const key = keys.find((one) => json[one] !== undefined && json[one] !== null) ?? keys[0]!;
   if (normalize !== null) of.requireNeutral({ [normalize]: [true, false] });
+  of.requireNeutral({ [BALANCES]: [false, true] });
+  const balance = json[BALANCES] === true ? of.number(COEFFICIENT, 0.001) : 0;
+  if (balance < 0) throw of.wrong(COEFFICIENT, "a number of at least 0");
   return {
     ...(experts.stored === null ? { swigluLimit: of.positive(LIMIT, 7) } : {}),
     experts: {
       count: of.count(key, defaults.count),
       chosen: of.count(CHOSEN, defaults.chosen),
       normalize: normalize === null || json[normalize] === true,
+      ...(balance === 0 ? {} : { balance }),
     },
   };
 }
@@ -183,6 +188,7 @@ export function expertKeys(
   return {
     [keys.count[0]!]: experts.count,
     [CHOSEN]: experts.chosen,
+    ...(experts.balance === undefined ? {} : { [BALANCES]: true, [COEFFICIENT]: experts.balance }),
     ...(swigluLimit === undefined ? {} : { [LIMIT]: swigluLimit }),
     ...(keys.normalize === null ? {} : { [keys.normalize]: experts.normalize }),
   };

@@ -75,6 +75,8 @@ export interface ModelConfig {
     readonly count: number;
     readonly chosen: number;
     readonly normalize: boolean;
+    /** The factor of the loss that balances experts in training; absent = there is none. */
+    readonly balance?: number;
   };
   /**
    * The limit of what SwiGLU takes (kernels/ops/swiglu/spec.ts); absent = it has none.

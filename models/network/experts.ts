@@ -137,7 +137,8 @@ export function expertsBackward(
   gradients(pass, activations, "gateUp", x, gateUp);
   sumPlaces(pass, activations, dnormed);
   const shape = { rows, experts: count, chosen, normalize };
-  device.run("route_backward", { ...routing, ...shape, dgates, dlogits });
+  const more = pass.balance === null ? {} : { balance: pass.balance };
+  device.run("route_backward", { ...routing, ...shape, ...more, dgates, dlogits });
   const args = { x: n2, dy: dlogits, dx: dnormed, accumulate: true };
   projectBackward(pass, activations, "router", args);
 }
@@ -225,3 +226,39 @@ function orderOfB(
 }
 
 type ExpertWorkspace = NonNullable<LayerPass["experts"]>["workspace"];
+
+interface Balance {
+  loss: number;
+  /** Derivatives of the loss by the probabilities of each expert, the same in every row. */
+  slopes: Float64Array;
+}
+
+/**
+ * The loss that balances experts (Fedus et al. 2021), as transformers computes it: with E experts
+ * and the rows of all layers, E · Σ_e f_e·P_e, where f_e is how many experts a row takes that are e
+ * and P_e is the probability of e, both on average. f has no gradient. The rows are those of the
+ * packed batch: a prompt counts once for all its completions, and a text's last token, after which
+ * nothing is predicted, has no row.
+ * @param layers logits [rows, experts] of the routers of all layers
+ */
+export function balanceOf(
+  layers: readonly ArrayLike<number>[],
+  experts: number,
+  chosen: number,
+): Balance {
+  const taken = new Float64Array(experts), probability = new Float64Array(experts);
+  let rows = 0;
+  for (const logits of layers) {
+    for (let at = 0; at < logits.length; at += experts, rows++) {
+      const row = Array.from({ length: experts }, (_, e) => logits[at + e]!);
+      const most = Math.max(...row), p = row.map((x) => Math.exp(x - most));
+      const sum = p.reduce((sum, x) => sum + x);
+      // Of equal logits the first is chosen, as in the kernel.
+      const order = row.map((_, e) => e).sort((a, b) => row[b]! - row[a]! || a - b);
+      for (const e of order.slice(0, chosen)) taken[e]! += 1;
+      for (let e = 0; e < experts; e++) probability[e]! += p[e]! / sum;
+    }
+  }
+  const slopes = taken.map((count) => experts * count / rows / rows);
+  return { loss: probability.reduce((sum, p, e) => sum + p * slopes[e]!, 0), slopes };
+}

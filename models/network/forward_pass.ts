@@ -120,7 +120,8 @@ export function bufferName(
     return `layers.${kvSource(config, layer)}.${activation}`;
   }
   // A layer's recomputation stops before its last projection, so `u` and `y` of that one are kept.
-  const input = activation === "h" || activation === "u.down" || activation === "y.down";
+  // The logits of routers are read after the forward (experts.ts).
+  const input = ["h", "u.down", "y.down", "routing.logits"].includes(activation);
   if (keep === "all" || (keep === "inputs" && input)) {
     return `layers.${layer}.${activation}`;
   }
@@ -362,12 +363,14 @@ export function trunkBackward(
   workspace: Workspace,
   trunk: TrunkPass,
   scratch: BackwardScratch,
+  balance: Tensor | null = null,
 ): void {
   const { device, config, weights } = network;
   const { packed, layers, keep } = trunk;
   const pass = {
     ...trunk.pass,
     scratch,
+    balance,
     attendBackward: trunk.attention.backward,
     dPerLayer: ownGradients(network, workspace, trunk.pass),
   };

@@ -389,6 +389,8 @@ export interface LayerPass {
 }
 
 export interface LayerBackwardPass extends LayerPass {
+  /** Derivatives by the probabilities of experts in each row, [experts]; null = 0. */
+  balance: Tensor | null;
   attendBackward: PackedMixer["backward"];
   /** The derivatives by `perLayer`; null = nothing needs them. */
   dPerLayer: FusedOutput | null;

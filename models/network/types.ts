@@ -84,6 +84,11 @@ export interface ForwardOptions {
 export interface ForwardResult {
   logp: Float32Array | Float64Array;
   entropy: Float32Array | Float64Array;
+  /**
+   * The loss that balances experts, times its coefficient; absent where the model has none.
+   * `backward` adds its gradient.
+   */
+  balance?: number;
 }
 
 /** Type of the activations in products with 4-bit weights. */

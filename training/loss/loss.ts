@@ -6,8 +6,8 @@
  * what the loss types do differently is in `loss_types.ts`. One deliberate difference: sums are
  * normalised by what the optimizer step itself holds, not by the average step of the generation
  * batch. So the gradient does not depend on how a step is cut into micro-batches.
- * `bnpo` normalises by the micro-batch, by definition. Left out: the auxiliary loss of
- * mixture-of-experts models.
+ * `bnpo` normalises by the micro-batch, by definition. The loss that balances experts is added by
+ * the model (models/network/experts.ts).
  */
 import type { AlgorithmSection } from "../../configs/schema/run_config.ts";
 import { quantile } from "../../core/statistics.ts";

@@ -150,7 +150,9 @@ export async function accumulateGradients(
       sharesOf(batch, tokens),
       { temperature, lossScale },
     );
-    const allRows = settings.beta !== 0 || settings.entropy_coef !== 0 || teacher !== null;
+    const balances = model.config.experts?.balance !== undefined;
+    const allRows = settings.beta !== 0 || settings.entropy_coef !== 0 || teacher !== null ||
+      balances;
     const trained = rowsWithGradient(batch, allRows);
     const values = await forwardAll(model, batch, trained, {
       ...passOptions,
@@ -180,12 +182,12 @@ export async function accumulateGradients(
         slopes === null ? undefined : spread(slopes, batch, trained, lossScale, length)
       );
       distance = await term?.add(values.logp, byLogp!) ?? 0;
-      model.backward(byLogp!, byEntropy);
+      model.backward(byLogp!, byEntropy, lossScale / batches.length);
     }
     await pause();
     if (teacher !== null) metrics["teacher/divergence"] = distance * tokens / logp.length;
     return {
-      loss: loss + (teacher?.weight ?? 0) * distance,
+      loss: loss + (teacher?.weight ?? 0) * distance + (values.balance ?? 0) / batches.length,
       metrics,
       bonus,
       drift: joinedSums(drift),
@@ -317,6 +319,7 @@ function rowsWithGradient(rows: readonly TrainingRow[], all: boolean): boolean[]
 interface PassValues {
   logp: ArrayLike<number>;
   entropy: ArrayLike<number>;
+  balance?: number;
 }
 
 /**
@@ -344,7 +347,8 @@ async function forwardAll(
     logp.set(parts[part].logp.subarray(begin, end), out);
     entropy.set(parts[part].entropy.subarray(begin, end), out);
   }
-  return { logp, entropy };
+  const { balance } = parts[0];
+  return { logp, entropy, ...(balance === undefined ? {} : { balance }) };
 }
 
 /**

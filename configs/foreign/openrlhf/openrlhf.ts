@@ -127,7 +127,7 @@ wandb_project: name? -> logging.project if openrlhf.use_wandb -- logging.project
 ! load_checkpoint [false]: rgx train CONFIG --resume goes on with a run
 ! enable_ema [false]: the result is the trained model
 ! freezing_actor_steps [-1]: there is no critic to wait for
-! aux_loss_coef [0]: mixtures of experts can not be trained
+! aux_loss_coef [0]: the model's config.json says it: output_router_logits, router_aux_loss_coef
 ! ptx_coef [0]: rgx sft trains on examples, before
 ! optim ["adam"]: AdamW is the optimizer
 ! best_metric_key [""]: load_best_model_at_end=true and metric_for_best_model

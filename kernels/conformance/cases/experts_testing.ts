@@ -61,6 +61,14 @@ function routeCases([rows, experts, chosen]: typeof CHOICES[number], normalize: 
       begin: new Uint32Array(experts + 1).fill(7),
     }, { gates: ofLargest(), rowOf: exact, placeOf: exact, expertOf: exact, begin: exact }),
     testCase("route_backward", name, back, { dlogits: ofLargest() }),
+    testCase(
+      "route_backward",
+      `${name}, balanced`,
+      { ...back, balance: normals(random, experts) },
+      {
+        dlogits: ofLargest(),
+      },
+    ),
   ];
 }
 

@@ -6,6 +6,7 @@ import type { RouteArgs, RouteBackwardArgs, RouteShape } from "./spec.ts";
 export type OnHost<Args> = {
   [P in keyof Args]: P extends keyof RouteShape ? Args[P]
     : P extends "rowOf" | "placeOf" | "expertOf" | "begin" ? Uint32Array
+    : P extends "balance" ? FloatArray | undefined
     : FloatArray;
 };
 
@@ -47,12 +48,12 @@ export function route(args: OnHost<RouteArgs>): void {
 }
 
 export function routeBackward(args: OnHost<RouteBackwardArgs>): void {
-  const { logits, gates, placeOf, expertOf, dgates, dlogits } = args;
+  const { logits, gates, placeOf, expertOf, dgates, balance, dlogits } = args;
   const { rows, experts, chosen, normalize } = args;
   const p = new Float64Array(experts), q = new Float64Array(experts);
   for (let row = 0; row < rows; row++) {
     probabilities(logits, row, p);
-    q.fill(0);
+    for (let e = 0; e < experts; e++) q[e] = balance?.[e] ?? 0;
     let sum = 0, dot = 0;
     for (let j = row * chosen; j < (row + 1) * chosen; j++) {
       const place = placeOf[j]!;

@@ -26,6 +26,7 @@ export function routeBackwardReference(args: RouteBackwardArgs): void {
     placeOf: words(args.placeOf),
     expertOf: words(args.expertOf),
     dgates: floats(args.dgates),
+    balance: args.balance && floats(args.balance),
     dlogits: floats(args.dlogits),
   });
 }

@@ -5,8 +5,8 @@
  *
  * With p = softmax(logits of a row) the gates are the largest `chosen` of p, with `normalize`
  * divided by their sum S. Of equal logits the first is chosen. Backward, with q the derivatives
- * by the chosen p: q_j = dgate_j, or (dgate_j − Σ_i dgate_i·gate_i) / S; then
- * dlogits = p ⊙ (q − Σ p·q). Left out: a loss that balances the experts.
+ * by the chosen p: q_j = dgate_j, or (dgate_j − Σ_i dgate_i·gate_i) / S; every p gets `balance` of
+ * its expert besides; then dlogits = p ⊙ (q − Σ p·q).
  *
  * `expert_matmul` is out = alpha · a·B_e for the rows of each expert e; with `accumulate` +=
  * instead of =. `expert_gradient` adds alpha · aᵀ·b over the rows of each expert to its matrix. On
@@ -44,6 +44,8 @@ export interface RouteBackwardArgs extends RouteShape {
   placeOf: Tensor; // u32 [rows, chosen]
   expertOf: Tensor; // u32 [rows, chosen]
   dgates: Tensor; // [rows·chosen]
+  /** Derivatives by the probabilities of each expert, in every row; absent = 0. */
+  balance?: Tensor; // [experts]
   dlogits: Tensor; // [rows, experts], overwritten
 }
 

@@ -27,6 +27,7 @@ export const routeBackwardWasm: WasmOp<RouteBackwardArgs> = (args, ctx) =>
     placeOf: ctx.u32(args.placeOf),
     expertOf: ctx.u32(args.expertOf),
     dgates: ctx.f32(args.dgates),
+    balance: args.balance && ctx.f32(args.balance),
     dlogits: ctx.f32(args.dlogits),
   });
 

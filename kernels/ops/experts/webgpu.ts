@@ -123,9 +123,9 @@ export const routeWebgpu: WebgpuOp<RouteArgs> = (args, ctx) => {
 };
 
 /** One invocation for each row. */
-const routeBack = kernel({
-  name: "route_backward",
-  reads: "f32 logits gates dgates, u32 place_of expert_of",
+const routeBack = variants(({ balanced }: { balanced: boolean }) => ({
+  name: `route_backward${balanced ? ".balanced" : ""}`,
+  reads: `f32 logits gates dgates${balanced ? " balance" : ""}, u32 place_of expert_of`,
   writes: "f32 dlogits",
   params: ROUTE,
   code: perElement(
@@ -139,7 +139,7 @@ const routeBack = kernel({
   }
   var mean = 0.0;
   for (var e = 0u; e < p.experts; e++) {
-    var q = 0.0;
+    var q = ${balanced ? "balance[e]" : "0.0"};
     for (var j = first; j < first + p.chosen; j++) {
       if (expert_of[j] != e) { continue; }
       let dgate = dgates[place_of[j]];
@@ -152,19 +152,20 @@ const routeBack = kernel({
     dlogits[at + e] = (dlogits[at + e] - mean) * exp(logits[at + e] - most) / sum;
   }`,
   ),
-});
+}));
 
 export const routeBackwardWebgpu: WebgpuOp<RouteBackwardArgs> = (args, ctx) => {
-  const { logits, gates, placeOf, expertOf, dgates, dlogits } = args;
+  const { logits, gates, placeOf, expertOf, dgates, balance, dlogits } = args;
   const { rows, experts, chosen, normalize } = args;
   ctx.dispatch({
-    kernel: routeBack,
+    kernel: routeBack({ balanced: balance !== undefined }),
     buffers: {
       logits,
       gates,
       place_of: placeOf,
       expert_of: expertOf,
       dgates,
+      ...(balance === undefined ? {} : { balance }),
       dlogits,
     },
     params: { n: rows, rows, experts, chosen, normalize: normalize ? 1 : 0 },

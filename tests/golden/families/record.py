@@ -180,12 +180,13 @@ def greedy(model, ids, count):
 
 
 def balance(model, ids):
-    """The loss that balances experts, and its gradients by the routers."""
+    """The loss that balances experts, and its gradients, without the row of the last token."""
     model.zero_grad()
-    loss = model(torch.tensor([ids]), output_router_logits=True).aux_loss
+    loss = model(torch.tensor([ids[:-1]]), output_router_logits=True).aux_loss
     loss.backward()
-    routers = {n: p.grad.float() for n, p in model.named_parameters() if n.endswith("mlp.gate.weight")}
-    return {"balance": loss.detach()[None], **{f"balance.{n}": g for n, g in routers.items()}}
+    some = [(n, p.grad) for n, p in model.named_parameters() if p.grad is not None and p.dim() < 3]
+    grads = {n: grad.float() for n, grad in some}
+    return {"balance": loss.detach()[None], **{f"balance.{n}": g for n, g in grads.items()}}
 
 
 def record(family, folder):
@@ -219,8 +220,8 @@ def record(family, folder):
         if parameter.grad is not None:
             tensors[f"grad.{name.replace('language_model.', '')}"] = parameter.grad.float()
     save_file(tensors, folder / "expected.safetensors")
-    if hasattr(model.config, "router_aux_loss_coef"):
-        tensors |= balance(model, sequences[0])
+    if getattr(model.config, "router_aux_loss_coef", None):
+        save_file(balance(model, sequences[0]), folder / "balance.safetensors")
     texts = [greedy(model, ids, 12) for ids in sequences]
     expected = {
         "transformers": transformers.__version__, "input_ids": sequences,
