@@ -86,7 +86,7 @@ const FAMILIES: readonly Family[] = [
     title: "Gemma 4, E2B and E4B",
     names: ["gemma4_text"],
     wrapper: "gemma4",
-    tokenizer: null,
+    tokenizer: "Gemma 4",
     special: "inputs of each layer by token; shared keys; experts are refused",
   },
   {
@@ -110,7 +110,7 @@ const FAMILIES: readonly Family[] = [
   {
     title: "GPT-OSS",
     names: ["gpt_oss"],
-    tokenizer: null,
+    tokenizer: "o200k",
     special: "sinks in attention; experts with biases and clamped SwiGLU, read from MXFP4 too",
   },
   {

@@ -73,7 +73,7 @@ export async function readPeftAdapter(folder: string): Promise<PeftAdapter> {
  * What an adapter took out of the weights, if its folder has the file.
  * @throws RgxError when the file belongs to another adapter
  */
-export async function readTaken(
+async function readTaken(
   folder: string,
   weights: SafetensorsFile,
 ): Promise<LoraOptions["taken"]> {
