@@ -250,6 +250,7 @@ export const EXPORT = {
     one file; default: a whole model in one folder, as it is`,
   dtype: `one f32|f16|bf16|q8_0|q4_0|q6_k|q4_k_m <type> -- default: as the base is stored; q* for
     gguf only`,
+  imatrix: "text <file> -- llama.cpp's importance matrix, for q4_k_m and q6_k",
   output: "text! <path> -- a new folder; for gguf a file ending with .gguf, or a folder",
   force: "flag -- replace the model that is there",
   json: "flag -- one JSON document: path, format, dtype, bytes, notes",

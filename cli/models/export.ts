@@ -12,14 +12,21 @@ export async function exportCheckpoint(
   checkpoint: string,
   flags: FlagsOf<"EXPORT">,
 ): Promise<void> {
-  const { to, dtype, output, force = false } = flags;
+  const { to, dtype, imatrix, output, force = false } = flags;
   if (to === undefined && dtype !== undefined) {
     throw new UsageError(`--dtype ${dtype}: it needs --to, as types stay as they are without it`);
   }
   const work = (signal: AbortSignal) =>
     to === undefined
       ? convertModel(checkpoint, { output, force, signal })
-      : exportModel(checkpoint, { to, output, force, signal, ...(dtype && { dtype }) });
+      : exportModel(checkpoint, {
+        to,
+        output,
+        force,
+        signal,
+        ...(dtype && { dtype }),
+        ...(imatrix && { imatrix }),
+      });
   // A signal ends the work after the current tensor, so that no half-written file remains.
   const exported = await abortable(
     work,

@@ -2,23 +2,26 @@
  * Quantises floats to ggml's blocks of 256 weights whose scales need a search. Each part of a block
  * gets the scale, among some near that of its largest weight, with the least weighted error after a
  * least-squares fit; the scales of the parts are then rounded to integers times one half. As in
- * ggml, large weights count more: by their square in Q6_K, by their magnitude in Q4_K.
+ * ggml, large weights count more: by their square in Q6_K, by their magnitude in Q4_K; with the
+ * importance of each weight it decides in Q6_K, and in Q4_K its product with the root of the
+ * weight's square plus twice the mean square of its block.
  */
 import { putHalf } from "./quantize.ts";
 
 const BLOCK = 256;
 const clamp = (x: number, low: number, high: number) => Math.max(low, Math.min(high, x));
 
-/** The scale s for which x ≈ s·q with whole q in [−32, 31]. */
-function scaleOf(x: Float32Array): number {
+/** The scale s for which x ≈ s·q with whole q in [−32, 31]. @param weights default x² */
+function scaleOf(x: Float32Array, weights?: Float32Array): number {
   let furthest = 0, best = 0, most = 0;
   for (const value of x) if (Math.abs(value) > Math.abs(furthest)) furthest = value;
   if (furthest === 0) return 0;
   for (let step = -9; step <= 9; step++) {
     const inverse = -(32 + step / 10) / furthest;
     let xq = 0, qq = 0;
-    for (const value of x) {
-      const q = clamp(Math.round(value * inverse), -32, 31), weight = value * value;
+    for (let i = 0; i < x.length; i++) {
+      const value = x[i]!, weight = weights?.[i] ?? value * value;
+      const q = clamp(Math.round(value * inverse), -32, 31);
       xq += weight * value * q;
       qq += weight * q * q;
     }
@@ -31,13 +34,17 @@ function scaleOf(x: Float32Array): number {
 }
 
 /** Blocks of Q6_K: 16 parts of 16 weights. */
-export function quantizeQ6K(values: Float32Array): Uint8Array<ArrayBuffer> {
+export function quantizeQ6K(
+  values: Float32Array,
+  importance?: Float32Array,
+): Uint8Array<ArrayBuffer> {
   const size = 210, out = new Uint8Array(values.length / BLOCK * size);
   const scales = new Float64Array(16);
   for (let from = 0, to = 0; from < values.length; from += BLOCK, to += size) {
     let furthest = 0;
     for (let j = 0; j < 16; j++) {
-      scales[j] = scaleOf(values.subarray(from + 16 * j, from + 16 * j + 16));
+      const part = [from + 16 * j, from + 16 * j + 16] as const;
+      scales[j] = scaleOf(values.subarray(...part), importance?.subarray(...part));
       if (Math.abs(scales[j]!) > Math.abs(furthest)) furthest = scales[j]!;
     }
     const d = putHalf(out, to + 208, furthest / -128);
@@ -55,7 +62,10 @@ export function quantizeQ6K(values: Float32Array): Uint8Array<ArrayBuffer> {
 }
 
 /** s and m ≥ 0 for which x ≈ s·q − m with whole q in [0, 15]. */
-function scaleAndMin(x: Float32Array): [scale: number, min: number] {
+function scaleAndMin(
+  x: Float32Array,
+  weights?: Float32Array,
+): [scale: number, min: number] {
   let low = 0, high = -Infinity, squares = 0, sumW = 0, sumX = 0;
   for (const value of x) {
     low = Math.min(low, value);
@@ -63,18 +73,19 @@ function scaleAndMin(x: Float32Array): [scale: number, min: number] {
     squares += value * value;
   }
   if (high <= low) return [0, -low];
-  const usual = Math.sqrt(squares / x.length), weight = (value: number) => usual + Math.abs(value);
-  for (const value of x) {
-    sumW += weight(value);
-    sumX += weight(value) * value;
+  const usual = Math.sqrt(squares / x.length);
+  const weight = (i: number) => weights?.[i] ?? usual + Math.abs(x[i]!);
+  for (const [i, value] of x.entries()) {
+    sumW += weight(i);
+    sumX += weight(i) * value;
   }
   let best: [number, number] = [(high - low) / 15, -low], least = Infinity;
   for (let step = 0; step <= 20; step++) {
     const inverse = (14 + step / 10) / (high - low);
     const code = (value: number) => clamp(Math.round(inverse * (value - low)), 0, 15);
     let sumQ = 0, sumQQ = 0, sumXQ = 0;
-    for (const value of x) {
-      const q = code(value), w = weight(value);
+    for (const [i, value] of x.entries()) {
+      const q = code(value), w = weight(i);
       sumQ += w * q;
       sumQQ += w * q * q;
       sumXQ += w * value * q;
@@ -87,7 +98,9 @@ function scaleAndMin(x: Float32Array): [scale: number, min: number] {
       scale = sumXQ / sumQQ;
     }
     let error = 0;
-    for (const value of x) error += weight(value) * (scale * code(value) - min - value) ** 2;
+    for (const [i, value] of x.entries()) {
+      error += weight(i) * (scale * code(value) - min - value) ** 2;
+    }
     if (error >= least) continue;
     least = error;
     best = [scale, min];
@@ -96,13 +109,21 @@ function scaleAndMin(x: Float32Array): [scale: number, min: number] {
 }
 
 /** Blocks of Q4_K: 8 parts of 32 weights. */
-export function quantizeQ4K(values: Float32Array): Uint8Array<ArrayBuffer> {
+export function quantizeQ4K(
+  values: Float32Array,
+  importance?: Float32Array,
+): Uint8Array<ArrayBuffer> {
   const size = 144, out = new Uint8Array(values.length / BLOCK * size);
   for (let from = 0, to = 0; from < values.length; from += BLOCK, to += size) {
-    const parts = Array.from(
-      { length: 8 },
-      (_, j) => scaleAndMin(values.subarray(from + 32 * j, from + 32 * j + 32)),
+    const block = values.subarray(from, from + BLOCK);
+    const spread = 2 / BLOCK * block.reduce((sum, x) => sum + x * x, 0);
+    const weights = importance?.slice(from, from + BLOCK).map((importance, i) =>
+      importance * Math.sqrt(spread + block[i]! ** 2)
     );
+    const parts = Array.from({ length: 8 }, (_, j) => {
+      const part = [32 * j, 32 * j + 32] as const;
+      return scaleAndMin(block.subarray(...part), weights?.subarray(...part));
+    });
     const largest = [0, 1].map((k) => Math.max(...parts.map((part) => part[k]!)));
     const d = putHalf(out, to, largest[0]! / 63), dmin = putHalf(out, to + 2, largest[1]! / 63);
     parts.forEach((part, j) => {

@@ -29,6 +29,7 @@ import { type StreamedTensor, writeSafetensors } from "../formats/tensor_stream.
 import { encodePieces, FLOAT_TYPES, type FloatType } from "../formats/weight_encoding.ts";
 import { ADAPTER_WEIGHTS } from "../network/adapters/peft_adapter.ts";
 import { readGguf } from "../formats/gguf/gguf.ts";
+import { readImportance } from "../formats/gguf/importance.ts";
 import { ggufName } from "../formats/gguf/gguf_names.ts";
 import { openWeightFiles } from "../formats/weight_files.ts";
 
@@ -40,6 +41,8 @@ export interface ExportOptions {
   dtype?: WeightType;
   /** A folder. For GGUF: the name of a file that ends with .gguf, or the folder for it. */
   output: string;
+  /** llama.cpp's importance matrix, a file, for the types q4_k_m and q6_k. */
+  imatrix?: string;
   /** Replace an existing model. */
   force?: boolean;
   /** Aborts the export between two tensors: it throws the signal's reason, and nothing remains. */
@@ -72,6 +75,9 @@ export async function exportModel(checkpoint: string, options: ExportOptions): P
       advice: `In the target ${to} it is ${Object.keys(FLOAT_TYPES).join(", ")}.`,
     });
   }
+  if (options.imatrix !== undefined && to !== "gguf") {
+    throw new UsageError(`imatrix: ${to} does not heed it`, { advice: "It is for gguf files." });
+  }
   const output = options.output.replace(/(.)\/+$/, "$1");
   const found = await findModel(checkpoint), path = found.path ?? await requireModel(checkpoint);
   const rules = { force, sources: [path], signal: options.signal };
@@ -79,7 +85,14 @@ export async function exportModel(checkpoint: string, options: ExportOptions): P
     ? await exportAdapter(path, output, dtype ?? null, rules)
     : to === "hf"
     ? await writeHfFolder(await readModelFolder(path), output, dtype ?? null, rules)
-    : await writeGgufFile(await readModelFolder(path), checkpoint, output, dtype ?? null, rules);
+    : await writeGgufFile(
+      await readModelFolder(path),
+      checkpoint,
+      output,
+      dtype ?? null,
+      rules,
+      options.imatrix,
+    );
   return { ...exported, notes: [...checkpointNotes(checkpoint, found), ...exported.notes] };
 }
 
@@ -169,6 +182,7 @@ async function writeGgufFile(
   output: string,
   dtype: WeightType | null,
   rules: OutputRules,
+  imatrix?: string,
 ): Promise<Exported> {
   const type = dtype ?? (await storedTypes(model)).matrix;
   const path = output.endsWith(".gguf") ? output : `${output}/model-${type}.gguf`;
@@ -182,7 +196,11 @@ async function writeGgufFile(
   }
   const tokens = { ...model, tokenizer, vocabSize: config.vocabSize, where: checkpoint };
   for (const [key, value] of ggufTokenizerMetadata(tokens)) metadata.set(key, value);
-  const tensors = ggufTensors(config, untilAborted(mergedWeights(model), rules), type);
+  if (imatrix !== undefined && type !== "q4_k_m" && type !== "q6_k") {
+    throw new UsageError(`imatrix: ${type} does not heed it`, { advice: "Take q4_k_m or q6_k." });
+  }
+  const importance = imatrix === undefined ? undefined : await readImportance(imatrix);
+  const tensors = ggufTensors(config, untilAborted(mergedWeights(model), rules), type, importance);
   await Deno.mkdir(path.slice(0, Math.max(0, path.lastIndexOf("/"))) || ".", { recursive: true });
   await produceFileAtomic(path, (temporary) => writeGguf(temporary, metadata, tensors));
   const { size } = await Deno.stat(path);

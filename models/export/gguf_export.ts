@@ -26,6 +26,7 @@ import type { GgufMetadata, GgufTensorToWrite, GgufWritten } from "../formats/gg
 import type { MergedWeights } from "./merged_weights.ts";
 import { type ModelConfig, ropesOf } from "../architectures/model_config.ts";
 import type { WeightType } from "../formats/weight_types.ts";
+import { type Importance, importanceOf } from "../formats/gguf/importance.ts";
 import { encodePieces, ENCODINGS } from "../formats/weight_encoding.ts";
 import { ropeParameters } from "../architectures/rope_config.ts";
 import { attentionFactor, yarnMagnitude } from "../architectures/rope_scaling.ts";
@@ -143,11 +144,12 @@ export function ggufTensors(
   config: ModelConfig,
   weights: MergedWeights,
   type: WeightType,
+  importance: Importance = new Map(),
 ): GgufTensorToWrite[] {
   const tensors = modelTensors(config).flatMap((tensor): GgufTensorToWrite[] => {
     const { name, part, shape } = tensor, transposed = isTransposed(config, tensor);
     const split = splitInGguf(config, tensor);
-    if (split !== null) return splitTensors(config, tensor, split, { weights, type });
+    if (split !== null) return splitTensors(config, tensor, split, { weights, type, importance });
     const written = ggufShape(config, tensor);
     const isHead = part === "head" || part === "embedding" && config.tieWordEmbeddings;
     const isFloat = part === "positions" || part === "conv" || part === "router";
@@ -170,6 +172,7 @@ export function ggufTensors(
           : heads === null
           ? values
           : interleaveHalves(values, shape[0]!, heads),
+        importanceOf(importance, ggufName(config, tensor), written.at(-1)!),
       );
     };
     return [{ name: ggufName(config, tensor), type: stored, shape: written, bytes }];
@@ -182,7 +185,11 @@ function splitTensors(
   config: ModelConfig,
   tensor: ModelTensor,
   parts: readonly LayerPart[],
-  { weights, type }: { weights: MergedWeights; type: WeightType },
+  { weights, type, importance }: {
+    weights: MergedWeights;
+    type: WeightType;
+    importance: Importance;
+  },
 ): GgufTensorToWrite[] {
   const isBias = tensor.kind === "bias", shape = isBias ? [...tensor.shape, 1] : tensor.shape;
   const [rows, width] = shape.slice(-2) as [number, number], count = rows / parts.length;
@@ -203,7 +210,8 @@ function splitTensors(
           const from = expert + at * parts.length + i * size;
           part.set(values.subarray(from, from + size), at);
         }
-        yield* encodePieces(stored, { name, shape: matrix }, part);
+        const index = expert / (rows * width), of = importanceOf(importance, name, width, index);
+        yield* encodePieces(stored, { name, shape: matrix }, part, of);
       }
     };
     const all = [...shape.slice(0, -2), ...matrix];

@@ -12,7 +12,7 @@ interface Encoding {
   readonly id: number;
   readonly weights: number;
   readonly bytes: number;
-  encode(values: Float32Array): Uint8Array;
+  encode(values: Float32Array, importance?: Float32Array): Uint8Array;
 }
 
 const view = (data: ArrayBufferView) =>
@@ -46,12 +46,14 @@ const PIECE = 2 ** 20;
 
 /**
  * The bytes of a tensor, piece by piece. Rows must be whole blocks.
+ * @param importance of each column, for the blocks that heed it; absent = of large weights
  * @throws RgxError for a value that is not finite, or not representable in this type
  */
 export function* encodePieces(
   type: WeightType,
   { name, shape }: { name: string; shape: readonly number[] },
   values: Float32Array | Float64Array,
+  importance?: Float32Array,
 ): Generator<Uint8Array> {
   const { encode } = ENCODINGS[type];
   ofTensor(name, () => {
@@ -60,6 +62,8 @@ export function* encodePieces(
   });
   for (let at = 0; at < values.length; at += PIECE) {
     const piece = values.subarray(at, at + PIECE);
-    yield encode(piece instanceof Float32Array ? piece : Float32Array.from(piece));
+    const each = importance &&
+      Float32Array.from(piece, (_, i) => importance[(at + i) % importance.length]!);
+    yield encode(piece instanceof Float32Array ? piece : Float32Array.from(piece), each);
   }
 }
