@@ -87,7 +87,7 @@ export const TINY_MODELS: readonly (readonly [what: string, config: ModelConfig]
     softCaps: { logits: 1 },
     fullHeads: { headDim: 6, numKvHeads: 2 },
     sharedKv: { layers: 1, doubleMlp: true },
-    perLayer: 5,
+    perLayer: 6,
   }],
   ["LFM2's convolutions", {
     ...tinyConfig(true),

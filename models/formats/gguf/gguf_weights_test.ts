@@ -132,7 +132,7 @@ Deno.test("metadata become a config.json with the shortest decimals for floats",
 
 Deno.test("unknown metadata and tensors of a GGUF model are refused by name", async () => {
   const cases: [TestMetadata, RegExp][] = [
-    [{ "general.architecture": ["string", "gemma4"] }, /architecture is "gemma4".*only llama/],
+    [{ "general.architecture": ["string", "gemma3n"] }, /architecture is "gemma3n".*only llama/],
     [{}, /architecture is undefined/],
     [
       { "general.architecture": ["string", "granite"], "granite.expert_count": ["u32", 4] },
