@@ -156,7 +156,7 @@ export type CurvesOfRun = ReturnType<typeof curvesOf>;
 /** The curves of the metrics that a request names. */
 function curvesOf(file: MetricsFile, c: Context) {
   const names = text(c, "metrics").split(",").filter((name) => name !== "");
-  const points = Math.max(4, Math.min(MAX_POINTS, number(c, "points") ?? 500));
+  const points = Math.max(6, Math.min(MAX_POINTS, number(c, "points") ?? 500));
   const smoothing = Math.max(0, Math.min(0.999, number(c, "smoothing") ?? 0));
   const range = [number(c, "from") ?? 0, number(c, "to") ?? Infinity] as const;
   const isShared = text(c, "shared") !== "";

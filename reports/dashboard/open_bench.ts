@@ -63,9 +63,8 @@ async function scroll(page: Page): Promise<string> {
   }
   const times = await page.evaluate(() => (globalThis as unknown as { times: number[] }).times);
   const gaps = times.slice(1).map((time, i) => time - times[i]!);
-  const late = gaps.filter((gap) => gap > 25).length,
-    rate = 1000 * gaps.length /
-      (times.at(-1)! - times[0]!);
+  const late = gaps.filter((gap) => gap > 25).length;
+  const rate = 1000 * gaps.length / (times.at(-1)! - times[0]!);
   return `${rate.toFixed(0)} frames/s, ${late} of ${gaps.length} late, longest ` +
     `${Math.max(...gaps).toFixed(0)} ms`;
 }

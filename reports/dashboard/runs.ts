@@ -73,7 +73,7 @@ export class Runs {
   async look(): Promise<void> {
     for (const run of this.#found.runs) {
       if (this.#isEnding) return;
-      await this.metrics(run, false);
+      await this.metrics(run, false).catch(() => {}); // a request says what is wrong
     }
   }
 

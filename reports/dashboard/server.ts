@@ -82,12 +82,12 @@ export async function startDashboard(options: DashboardOptions): Promise<Dashboa
   } catch (error) {
     throw listenError(hostname, port, error);
   }
-  void runs.look();
+  const looked = runs.look();
   const address = `http://${hostInUrl(hostname)}:${server.port}/`;
   const close = async () => {
     ending.abort();
     await server.shutdown(CLOSE_SECONDS);
-    await runs.close();
+    await Promise.all([runs.close(), looked]);
   };
   return {
     url: token === null ? address : `${address}?token=${token}`,

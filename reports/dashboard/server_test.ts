@@ -3,6 +3,7 @@ import type { ConfigComparison, CurvesOfRun, Overview, RunPage } from "./data_ro
 import type { BenchmarkDetails, ExamplePage } from "./reading/benchmarks.ts";
 import type { RunInfo } from "./reading/run_state.ts";
 import {
+  ask,
   metricsLine,
   TOKEN,
   withDashboard,
@@ -11,6 +12,7 @@ import {
   writeRun,
 } from "./testing.ts";
 import { goldenPath } from "../../tests/golden.ts";
+import { copyFolder } from "../../training/testing.ts";
 import type { CompletionTokens } from "./reading/tokens.ts";
 import { pageFile } from "./page.ts";
 import { startDashboard } from "./server.ts";
@@ -21,16 +23,6 @@ const write = async (folder: string) => {
   await writeRun(`${folder}/two`, 30);
   await writeResults(`${folder}/results`);
 };
-
-/** Asks the dashboard for JSON. */
-async function ask<T>(url: string, path: string): Promise<T> {
-  const { origin } = new URL(url);
-  const response = await fetch(`${origin}/api/${path}`, {
-    headers: { authorization: `Bearer ${TOKEN}` },
-  });
-  assert.equal(response.status, 200, path);
-  return await response.json();
-}
 
 Deno.test("without the token nothing is told, and nobody may write", () =>
   withDashboard(write, async ({ url }) => {
@@ -61,7 +53,7 @@ Deno.test("the list, curves, configurations and results are answered", () =>
     const { runs, benchmarks } = await ask<Overview>(url, "overview");
     assert.deepEqual(runs.map(({ name, step }) => [name, step]), [["one", 20], ["two", 30]]);
     const [one, two] = runs.map(({ id }) => id);
-    const curves = await ask<CurvesOfRun>(url, `curves?run=${two}&metrics=reward,none&points=10`);
+    const curves = await ask<CurvesOfRun>(url, `curves?run=${two}&metrics=reward,none&points=1`);
     assert.deepEqual(Object.keys(curves.curves), ["reward"]);
     assert.ok(curves.complete && curves.metrics.includes("eval_accuracy"));
     const { keys } = await ask<ConfigComparison>(url, `config?run=${one}&other=${two}`);
@@ -132,6 +124,9 @@ Deno.test({
         }
         if (name === "large") assert.match(problems.join(), /bytes are more than/);
       }
+      const { id } = runs.find(({ name }) => name === "moved")!;
+      const tokens = await fetch(new URL(`/api/tokens?token=${TOKEN}&run=${id}&step=1&row=0`, url));
+      assert.match(await tokens.text(), /no tokens of this completion/);
       const missing = await fetch(new URL("/app/constructor", url));
       assert.equal(missing.status, 404);
       await missing.body?.cancel();
@@ -252,11 +247,7 @@ Deno.test("the tokens of a completion have the log-probabilities that the run's 
   withDashboard(async (folder) => {
     await write(folder);
     await writeCompletions(`${folder}/one`, 2);
-    const tiny = goldenPath("models/tinystories-656k");
-    await Deno.mkdir(`${folder}/one/checkpoint-3`);
-    for (const { name } of Deno.readDirSync(tiny)) {
-      await Deno.copyFile(`${tiny}/${name}`, `${folder}/one/checkpoint-3/${name}`);
-    }
+    await copyFolder(goldenPath("models/tinystories-656k"), `${folder}/one/checkpoint-3`);
   }, async ({ url }) => {
     const { runs } = await ask<Overview>(url, "overview");
     const run = runs[0]!.id;
@@ -269,9 +260,7 @@ Deno.test("the tokens of a completion have the log-probabilities that the run's 
       wanted,
     );
     assert.ok(found.tokens.every(({ likeliest }) => likeliest.length === 3));
-    const none = await fetch(`${new URL(url).origin}/api/tokens?run=${run}&step=2&row=9`, {
-      headers: { authorization: `Bearer ${TOKEN}` },
-    });
+    const none = await fetch(new URL(`/api/tokens?token=${TOKEN}&run=${run}&step=2&row=9`, url));
     assert.match(await none.text(), /no tokens of this completion/);
     assert.equal(none.status, 400);
   }));

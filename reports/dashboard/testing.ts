@@ -1,4 +1,5 @@
 /** For tests: folders of runs and of results as rgx writes them, and a dashboard of them. */
+import assert from "node:assert/strict";
 import { parquetWriteBuffer } from "hyparquet-writer";
 import { withFolder } from "../../core/testing.ts";
 import { type Dashboard, type DashboardOptions, startDashboard } from "./server.ts";
@@ -163,4 +164,14 @@ export async function withDashboard(
       await dashboard.close();
     }
   });
+}
+
+/** Asks the dashboard for JSON. */
+export async function ask<T>(url: string, path: string): Promise<T> {
+  const { origin } = new URL(url);
+  const response = await fetch(`${origin}/api/${path}`, {
+    headers: { authorization: `Bearer ${TOKEN}` },
+  });
+  assert.equal(response.status, 200, path);
+  return await response.json();
 }

@@ -91,6 +91,13 @@ async function stepsIn(folder: string): Promise<number[]> {
   return isFolder ? await stepsWithTables(folder).catch(() => []) : [];
 }
 
+/** The rows of a step's table; none without it. @throws RgxError for a link or a damaged table */
+export async function plainRows(folder: string, step: number): Promise<Record<string, unknown>[]> {
+  const isThere = (await stepsIn(folder)).includes(step) &&
+    await plainFile(tablePath(folder, step), MAX_FILE_BYTES) !== null;
+  return isThere ? (await readTable(folder, step)).rows : [];
+}
+
 async function readStep(
   folder: string,
   step: number,

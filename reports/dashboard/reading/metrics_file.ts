@@ -99,6 +99,8 @@ export type Spark = ReturnType<MetricsFile["spark"]>;
 export class MetricsFile {
   #found = new Contents();
   #isReading = false;
+  /** Updates run one after the other: two at once would count lines twice. */
+  #last: Promise<void> = Promise.resolve();
 
   constructor(readonly path: string) {}
 
@@ -126,7 +128,11 @@ export class MetricsFile {
    * Brings the metrics up to date. If a long file was not read before, only some of its lines are
    * read now; `complete` is then false, and `readRest` reads the others.
    */
-  async update(): Promise<void> {
+  update(): Promise<void> {
+    return this.#last = this.#last.catch(() => {}).then(() => this.#update());
+  }
+
+  async #update(): Promise<void> {
     if (this.#isReading) return;
     const file = await openIfThere(this.path);
     if (file === null) return void (this.#found = new Contents());
@@ -297,11 +303,11 @@ export class Series {
   }
 
   /**
-   * @param points maximum number of points
+   * @param points maximum number of points, at least 6
    * @param smoothing weight of the past in the running mean, from 0 (none) to below 1
    * @param range first and last step
-   * @param isShared whether points that are thinned stand at steps that all runs share, up to half
-   *   the distance of two points away: many runs are then drawn from one short table
+   * @param isShared whether points that are thinned stand at steps that all runs share, at most
+   *   two points away: many runs are then drawn from one short table
    */
   curve(
     points: number,
@@ -335,7 +341,7 @@ export class Series {
     isShared: boolean,
   ): { chosen: number[]; places: number[] } {
     const steps = this.#steps.subarray(0, this.#length), values = this.#values;
-    const begin = firstAt(steps, from), end = firstAt(steps, to + 1);
+    const begin = firstAt(steps, from), end = firstAt(steps, Math.floor(to) + 1);
     const chosen: number[] = [], places: number[] = [];
     const add = (i: number, place = steps[i]!) => {
       if (i === chosen.at(-1)) return;

@@ -49,7 +49,8 @@ Deno.test("a range of steps is cut out, and intervals go along", () => {
   series.add(0, 0.25, [0.2, 0.3]);
   series.add(10, 0.5);
   series.add(20, 0.75, [0.7, 0.8]);
-  assert.deepEqual(series.curve(10, 0, [5, 20]), {
+  series.add(21, 1);
+  assert.deepEqual(series.curve(10, 0, [5, 20.5]), {
     steps: [10, 20],
     values: [0.5, 0.75],
     low: [null, 0.7],

@@ -7,7 +7,7 @@ import { RgxError, UsageError } from "../../../core/errors.ts";
 import { programCommand } from "../../../core/program_command.ts";
 import type { SequenceLogprobs } from "../../../models/inspect/logprobs.ts";
 import { listCheckpoints, WARM_START } from "../../../training/checkpoint/checkpoint_folders.ts";
-import { readTable } from "../../../training/rescore/stored_steps.ts";
+import { plainRows } from "./completions.ts";
 
 /** Likeliest tokens in each place. */
 const LIKELIEST = 3;
@@ -24,7 +24,7 @@ let last: Promise<unknown> = Promise.resolve();
  * @throws UsageError when there is no such completion, or no model
  */
 export async function readTokens(folder: string, step: number, row: number) {
-  const { rows } = await readTable(folder, step), { prompt, completion_ids } = rows[row] ?? {};
+  const { prompt, completion_ids } = (await plainRows(folder, step))[row] ?? {};
   if (typeof prompt !== "string" || !Array.isArray(completion_ids) || completion_ids.length === 0) {
     throw new UsageError("there are no tokens of this completion");
   }
