@@ -6,8 +6,10 @@
  *     deno task test:faults --short disk     one part in the form that the tests run
  *     deno task test:faults --seed 2 readers
  *
- * It prints what was tried with counts, and each fault; the exit code is 1 if there is one.
+ * It prints what was tried with counts, and each fault; the exit code is 1 if there is one. With
+ * TMPDIR=/dev/shm its files are in memory, which spares the disk.
  */
+import { withFolder } from "../../core/testing.ts";
 import { disk } from "./disk.ts";
 import { haul } from "./haul.ts";
 import { processes } from "./processes.ts";
@@ -28,7 +30,7 @@ export class Campaign {
   readonly counts = new Map<string, number>();
   readonly faults: string[] = [];
 
-  /** @param folder for files; a file system in memory spares the disk */
+  /** @param folder for files */
   constructor(readonly isShort: boolean, readonly seed: number, readonly folder: string) {}
 
   /** Counts what was tried. */
@@ -55,18 +57,11 @@ export async function withCampaign(
   seed: number,
   work: (campaign: Campaign) => Promise<void>,
 ): Promise<Campaign> {
-  const inMemory = await Deno.stat("/dev/shm").then(() => true, () => false);
-  const folder = await Deno.makeTempDir({
-    ...(inMemory ? { dir: "/dev/shm" } : {}),
-    prefix: "rgx-faults-",
-  });
-  try {
+  return await withFolder(async (folder) => {
     const campaign = new Campaign(isShort, seed, folder);
     await work(campaign);
     return campaign;
-  } finally {
-    await Deno.remove(folder, { recursive: true });
-  }
+  });
 }
 
 async function main(): Promise<void> {

@@ -5,6 +5,7 @@
 import assert from "node:assert/strict";
 import { argv } from "../command_line.ts";
 import { assertClean, assertSameRun, type Result, rgx, spawnRgx, tinyConfig } from "../support.ts";
+import { runCommand } from "../../core/machine/run_command.ts";
 import { RandomStream } from "../../core/philox.ts";
 import type { Campaign } from "./campaign.ts";
 
@@ -16,9 +17,7 @@ const SHORT = argv`sft.max_steps=12 training.max_steps=4 training.save_steps=1
 export async function faultLibrary(folder: string): Promise<string | null> {
   if (Deno.build.os !== "linux") return null;
   const source = new URL("faults.c", import.meta.url).pathname, path = `${folder}/faults.so`;
-  const args = ["-O1", "-shared", "-fPIC", "-o", path, source, "-ldl"];
-  const compiled = await new Deno.Command("cc", { args, stderr: "null" }).output()
-    .catch(() => null);
+  const compiled = await runCommand(["cc", "-O1", "-shared", "-fPIC", "-o", path, source, "-ldl"]);
   return compiled?.success ? path : null;
 }
 
@@ -37,7 +36,7 @@ export async function alone(
   return { code, signal, out: text.decode(stdout), err: text.decode(stderr) };
 }
 
-/** What the log of faults.c says of a call, with the changing parts of names left out. */
+/** What the log of faults.c says of a call. */
 async function callOf(log: string, number: number): Promise<string> {
   const line = (await Deno.readTextFile(log).catch(() => "")).split("\n")
     .find((line) => line.startsWith(`${number} `));

@@ -42,13 +42,15 @@ __attribute__((constructor)) static void begin(void) {
     if (strcmp(name, names[i]) == 0) kind = i;
   }
   if (kind == CLOCK) return;
-  if (log != NULL) log_file = (int)syscall(SYS_openat, AT_FDCWD, log, O_CREAT | O_WRONLY | O_APPEND | O_CLOEXEC, 0600);
+  const int flags = O_CREAT | O_WRONLY | O_APPEND | O_CLOEXEC;
+  if (log != NULL) log_file = (int)syscall(SYS_openat, AT_FDCWD, log, flags, 0600);
   unsetenv("LD_PRELOAD");
   unsetenv("RGX_FAULT");
 }
 
 static int is_below(const char *path) {
-  return path != NULL && kind != NONE && kind != CLOCK && strncmp(path, folder, strlen(folder)) == 0;
+  if (path == NULL || kind == NONE || kind == CLOCK) return 0;
+  return strncmp(path, folder, strlen(folder)) == 0;
 }
 
 // The path of a descriptor, when it is below the folder.

@@ -3,7 +3,7 @@
  * of the processor at the end as at the beginning; and a metrics file of a million lines.
  */
 import assert from "node:assert/strict";
-import { metricsLine, withDashboard, writeRun } from "../../reports/dashboard/testing.ts";
+import { ask, metricsLine, withDashboard, writeRun } from "../../reports/dashboard/testing.ts";
 import type { CurvesOfRun, Overview } from "../../reports/dashboard/data_routes.ts";
 import { argv } from "../command_line.ts";
 import { delay } from "../jobs/waiting.ts";
@@ -39,7 +39,7 @@ async function sample(pid: number, metrics: string): Promise<Sample | null> {
 const median = (values: readonly number[]) =>
   values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)]!;
 
-/** Memory and time of the steps between two shares of a run. */
+/** Memory, and processor seconds of a step, between two steps of a run. */
 function within(samples: readonly Sample[], from: number, to: number) {
   const some = samples.filter(({ step }) => step >= from && step <= to);
   assert.ok(some.length > 3, "too few samples");
@@ -83,11 +83,10 @@ async function longMetrics(campaign: Campaign, count: number): Promise<void> {
   const seconds = (from: number) => `${((performance.now() - from) / 1000).toFixed(1)} s`;
   await withDashboard(async (folder) => {
     await writeRun(`${folder}/run`, 0, { "metrics.jsonl": "" });
-    using file = await Deno.open(`${folder}/run/metrics.jsonl`, { append: true });
     for (let step = 1; step <= count;) {
-      const lines: string[] = [];
-      for (let n = 0; n < 1000 && step <= count; n++) lines.push(metricsLine(step++) + "\n");
-      await file.write(new TextEncoder().encode(lines.join("")));
+      let lines = "";
+      for (let n = 0; n < 1000 && step <= count; n++) lines += metricsLine(step++);
+      await Deno.writeTextFile(`${folder}/run/metrics.jsonl`, lines, { append: true });
     }
     for (const command of ["report", "curves"]) {
       const begin = performance.now();
@@ -97,16 +96,11 @@ async function longMetrics(campaign: Campaign, count: number): Promise<void> {
       console.error(`${count} lines, rgx ${command}: ${seconds(begin)}`);
     }
   }, async ({ url }) => {
-    const token = new URL(url).searchParams.get("token")!, { origin } = new URL(url);
-    const ask = async <T>(path: string): Promise<T> => {
-      const headers = { authorization: `Bearer ${token}` };
-      return await (await fetch(`${origin}/api/${path}`, { headers })).json();
-    };
     const begin = performance.now();
-    const { runs: [found] } = await ask<Overview>("overview");
+    const { runs: [found] } = await ask<Overview>(url, "overview");
     console.error(`${count} lines, the page's list: ${seconds(begin)}`);
     const curves = () =>
-      ask<CurvesOfRun>(`curves?run=${found!.id}&metrics=reward,loss&points=700&smoothing=0.6`);
+      ask<CurvesOfRun>(url, `curves?run=${found!.id}&metrics=reward,loss&points=700&smoothing=0.6`);
     while (!(await curves()).complete) await delay(200);
     console.error(`${count} lines, every step on the page: ${seconds(begin)}`);
   });

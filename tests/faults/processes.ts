@@ -62,6 +62,15 @@ function descendants(pid: number): number[] {
   }
 }
 
+/** Sends a signal to a process, which may have ended meanwhile. */
+function send(pid: number, signal: Deno.Signal): void {
+  try {
+    Deno.kill(pid, signal);
+  } catch {
+    // It has ended.
+  }
+}
+
 /** Starts a command and does something to it while it runs. */
 async function during(
   args: readonly string[],
@@ -173,7 +182,7 @@ export async function processes(campaign: Campaign): Promise<void> {
       const ended = await during(args, async (pid, hasEnded) => {
         while (descendants(pid).length === 0 && !hasEnded()) await delay(5);
         await moment(i, 20);
-        for (const one of descendants(pid)) Deno.kill(one, "SIGKILL");
+        for (const one of descendants(pid)) send(one, "SIGKILL");
       });
       assertClean(ended);
       assert.ok([0, 1].includes(ended.code), ended.err);
@@ -199,7 +208,7 @@ export async function processes(campaign: Campaign): Promise<void> {
       const ended = await during(bench(`bench-${i}`), async (pid, hasEnded) => {
         while (descendants(pid).length < 2 && !hasEnded()) await delay(5);
         await delay(50 + 120 * i);
-        for (const one of descendants(pid).slice(0, 1)) Deno.kill(one, "SIGKILL");
+        for (const one of descendants(pid).slice(0, 1)) send(one, "SIGKILL");
       });
       assert.equal(ended.code, 0, ended.err);
       const found = await answers(`bench-${i}`);
@@ -215,9 +224,9 @@ export async function processes(campaign: Campaign): Promise<void> {
         await moment(i, 3);
         const all = [pid, ...descendants(pid)];
         if (hasEnded()) return;
-        for (const one of all) Deno.kill(one, "SIGSTOP");
+        for (const one of all) send(one, "SIGSTOP");
         await delay(1000 * seconds);
-        for (const one of all) Deno.kill(one, "SIGCONT");
+        for (const one of all) send(one, "SIGCONT");
       });
       assert.equal(ended.code, 0, ended.err);
       await assertSameRun(run, whole);

@@ -27,6 +27,7 @@ import { tokenizerFromFiles } from "../../models/tokenizers/tokenizer.ts";
 import { findRuns } from "../../reports/dashboard/reading/find_runs.ts";
 import { readRunDetails, readRunInfo } from "../../reports/dashboard/reading/run_state.ts";
 import { readRunRecord } from "../../reports/run_report/run_record.ts";
+import { goldenPath, readGoldenJson } from "../golden.ts";
 import type { Campaign } from "./campaign.ts";
 
 /** A reader: a whole file of its kind, and what reads it, as bytes or from its path. */
@@ -39,8 +40,6 @@ interface Reader {
 
 const bytesOf = (text: string) => new TextEncoder().encode(text);
 const textOf = (bytes: Uint8Array) => new TextDecoder().decode(bytes);
-const golden = (path: string) => new URL(`../golden/${path}`, import.meta.url);
-const jsonOf = (path: string) => JSON.parse(Deno.readTextFileSync(golden(path)));
 
 /** Longest time for one file, in milliseconds, on a machine that others use, too. */
 const LIMIT = 20_000;
@@ -118,7 +117,7 @@ async function readRunFolder(path: string, name: string, bytes: Uint8Array): Pro
   await Deno.mkdir(folder, { recursive: true });
   try {
     for (const other of ["run.json", "metrics.jsonl", "config.yaml"]) {
-      await Deno.copyFile(golden(`versions/run-1/${other}`), `${folder}/${other}`);
+      await Deno.copyFile(goldenPath(`versions/run-1/${other}`), `${folder}/${other}`);
     }
     await Deno.writeFile(`${folder}/${name}`, bytes);
     for (const found of (await findRuns([folder])).runs) {
@@ -131,7 +130,7 @@ async function readRunFolder(path: string, name: string, bytes: Uint8Array): Pro
 }
 
 /** All readers, by the name of a file that each reads. */
-export function allReaders(): Record<string, Reader> {
+function allReaders(): Record<string, Reader> {
   const table = (end: string, whole: Uint8Array): Record<string, Reader> => ({
     [end]: {
       whole,
@@ -142,7 +141,7 @@ export function allReaders(): Record<string, Reader> {
   });
   const ofRun = (name: string): Record<string, Reader> => ({
     [name]: {
-      whole: Deno.readFileSync(golden(`versions/run-1/${name}`)),
+      whole: Deno.readFileSync(goldenPath(`versions/run-1/${name}`)),
       read: (bytes, path) => readRunFolder(path, name, bytes),
       isSlow: true,
     },
@@ -191,7 +190,10 @@ export function allReaders(): Record<string, Reader> {
       },
     },
     "pytorch_model.bin": {
-      whole: Uint8Array.from(atob(jsonOf("torch_files.json").zip), (c) => c.charCodeAt(0)),
+      whole: Uint8Array.from(
+        atob(readGoldenJson<{ zip: string }>("torch_files.json").zip),
+        (c) => c.charCodeAt(0),
+      ),
       read: async (bytes) => {
         const file = await parseTorchFile(bytes, "x");
         for (const name of file.tensors.keys()) {
@@ -211,7 +213,7 @@ export function allReaders(): Record<string, Reader> {
       },
     },
     "config.json": {
-      whole: Deno.readFileSync(golden("tiny-models/llama3/config.json")),
+      whole: Deno.readFileSync(goldenPath("tiny-models/llama3/config.json")),
       read: (bytes) => readHfConfig(parseJsonObject(textOf(bytes), "x"), "x"),
     },
     "adapter_config.json": {
@@ -227,11 +229,11 @@ export function allReaders(): Record<string, Reader> {
     },
     "run.yaml": { whole: bytesOf(CONFIG), read: (_, path) => loadConfig(path) },
     "results.json": {
-      whole: Deno.readFileSync(golden("versions/results-1.json")),
+      whole: Deno.readFileSync(goldenPath("versions/results-1.json")),
       read: (_, path) => readResultFile(path),
     },
     "samples_x.jsonl": {
-      whole: Deno.readFileSync(golden("versions/samples-1.jsonl")),
+      whole: Deno.readFileSync(goldenPath("versions/samples-1.jsonl")),
       read: async (bytes, path) => {
         const folder = `${path}.folder`;
         await Deno.mkdir(folder);
@@ -262,7 +264,7 @@ const PIECES = [
 const BYTES = [0, 1, 0x7f, 0x80, 0xff, 10, 13, 34, 44, 92, 0x5b, 0x7b, 0x7d, 0xed, 0xa0, 0xf0];
 
 /** A file with one to four places changed, cut out, doubled or filled. */
-export function damaged(whole: Uint8Array, random: RandomStream): Uint8Array {
+function damaged(whole: Uint8Array, random: RandomStream): Uint8Array {
   let bytes: Uint8Array = whole;
   const splice = (at: number, out: number, put: ArrayLike<number>) => {
     const made = new Uint8Array(bytes.length - out + put.length);

@@ -110,7 +110,7 @@ const bitsOf = ({ buffer, byteOffset, byteLength }: HostArray) =>
 /** A model's loss, gradients and text. */
 function modelWork(family: string): Work {
   return async (device) => {
-    const folder = goldenPath(family)!, { config, weights } = await readModelFolder(folder);
+    const folder = goldenPath(family), { config, weights } = await readModelFolder(folder);
     const model = await CausalLM.create(device, config, weights, { trainable: "full" });
     const ids = Array.from({ length: 19 }, (_, i) => (7 * i + 3) % Math.min(config.vocabSize, 90));
     const groups = [

@@ -8,9 +8,10 @@ import { findRuns } from "../../reports/dashboard/reading/find_runs.ts";
 import { readRunDetails, readRunInfo } from "../../reports/dashboard/reading/run_state.ts";
 import { copyFolder } from "../../training/testing.ts";
 import { argv } from "../command_line.ts";
+import { goldenPath } from "../golden.ts";
 import { rgx } from "../support.ts";
 
-const VERSIONS = new URL("../golden/versions/", import.meta.url).pathname;
+const VERSIONS = goldenPath("versions/");
 
 for (const format of [1]) {
   test.inFolder(`a run of format ${format} is shown, resumed and reported`, async (folder) => {
@@ -20,22 +21,18 @@ for (const format of [1]) {
     const info = await readRunInfo(found!);
     assert.deepEqual(info.problems, []);
     assert.deepEqual((await readRunDetails(info)).problems, []);
-    const checked = await new Deno.Command("sha256sum", {
-      args: ["--check", "--strict", "--quiet", "SHA256SUMS"],
-      cwd: `${run}/checkpoint-2`,
-    }).output();
-    assert.ok(checked.success, "the fixture is as it was written");
     const resumed = await rgx(argv`train ${run}/config.yaml --output-dir ${run} --resume
       training.max_steps=6`);
     assert.equal(resumed.code, 0, resumed.err);
     assert.match(resumed.err, /checkpoint-2/);
+    assert.doesNotMatch(resumed.err, /damaged/);
     const { status, steps } = JSON.parse(await Deno.readTextFile(`${run}/run.json`));
     assert.deepEqual([status, steps], ["completed", 6]);
     const report = await rgx(argv`report ${run}`);
     assert.equal(report.code, 0, report.err);
   });
 
-  test.inFolder(`results of format ${format} are drawn, those of a later one refused`, async (folder) => {
+  test.inFolder(`results of format ${format} are drawn, later ones refused`, async (folder) => {
     const results = `${VERSIONS}results-${format}.json`;
     const drawn = await rgx(argv`plot ${results} --output ${folder}/chart.png`);
     assert.equal(drawn.code, 0, drawn.err);
