@@ -25,7 +25,7 @@ Deno.test("a model of another family is refused by name, and one that does not f
     acceptModel("org/m", config, bytes, (note) => notes.push(note), room);
   for (
     const [config, message] of [
-      [{ model_type: "gemma4" }, /model_type is "gemma4".*only llama, .*lfm2.*no weights were/],
+      [{ model_type: "gemma3n" }, /model_type is "gemma3n".*only llama, .*lfm2.*no weights were/],
       [{ model_type: "deepseek_v3" }, /model_type is "deepseek_v3", which is not supported/],
       [
         { ...embeddedShapes().get("LiquidAI/LFM2-350M"), conv_bias: true },
