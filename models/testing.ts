@@ -85,7 +85,7 @@ export const TINY_MODELS: readonly (readonly [what: string, config: ModelConfig]
     slidingRope: { ropeTheta: 10, ropeScaling: null },
     scalars: { embedding: 3, attention: 1 },
     softCaps: { logits: 1 },
-    fullHeads: { headDim: 6, numKvHeads: 2 },
+    fullHeadDim: 6,
     sharedKv: { layers: 1, doubleMlp: true },
     perLayer: 6,
   }],

@@ -107,10 +107,13 @@ function renewed(json: Json, where: string): Json {
 export function readGemma4(of: Fields, config: ModelConfig): Partial<ModelConfig> {
   if (config.architecture !== "gemma4_text") return {};
   of.requireNeutral({ [DOUBLE]: [true, false] });
+  const { slidingRope, ropeTheta, ropeScaling } = config;
   const shared = of.number(SHARED, 0), perLayer = of.number(PER_LAYER, 256);
   const isUsed = (value: number, key: string) => value !== 0 && of.count(key, value) > 0;
   return {
-    fullHeads: readFullHeads(of, config),
+    fullHeadDim: readFullHeadDim(of, config),
+    // Heads of another width turn by other angles.
+    slidingRope: slidingRope ?? { ropeTheta, ropeScaling },
     ...(isUsed(shared, SHARED)
       ? {
         sharedKv: {
@@ -124,39 +127,29 @@ export function readGemma4(of: Fields, config: ModelConfig): Partial<ModelConfig
 }
 
 export function gemma4Keys(config: ModelConfig): Record<string, unknown> {
-  if (config.fullHeads === undefined) return {};
+  if (config.fullHeadDim === undefined) return {};
   return {
-    [FULL_HEAD]: config.fullHeads.headDim,
+    [FULL_HEAD]: config.fullHeadDim,
     [SHARED]: config.sharedKv?.layers ?? 0,
     [DOUBLE]: config.sharedKv?.doubleMlp ?? false,
     [PER_LAYER]: config.perLayer ?? 0,
   };
 }
 
-/** The heads of full layers: from `global_head_dim`, or what each layer has by itself. */
-function readFullHeads(
-  of: Fields,
-  config: ModelConfig,
-): NonNullable<ModelConfig["fullHeads"]> {
-  const { headDim, numKvHeads } = config;
-  if (of.json[OVERRIDES] === undefined) return { headDim: of.count(FULL_HEAD, 512), numKvHeads };
+/** The width of heads in full layers: `global_head_dim`, or what each layer has by itself. */
+function readFullHeadDim(of: Fields, config: ModelConfig): number {
+  const { headDim } = config, key = "head_dim";
+  if (of.json[OVERRIDES] === undefined) return of.count(FULL_HEAD, 512);
   const all = of.object(OVERRIDES), at = `${of.where}: ${OVERRIDES}`;
-  let full: ModelConfig["fullHeads"];
+  let full: number | undefined;
   for (let layer = 0; layer < config.numLayers; layer++) {
     const entry = all[layer] ?? {},
       own = new Fields(isRecord(entry) ? entry : all, `${at}.${layer}`);
-    const keys = ["head_dim", "num_key_value_heads"];
-    const unknown = Object.keys(own.json).filter((key) => !keys.includes(key));
-    requireNone(own.json, unknown, own.where, {
-      advice: `layers may differ in ${keys.join(", ")}`,
-    });
-    const heads = {
-      headDim: own.count(keys[0]!, headDim),
-      numKvHeads: own.count(keys[1]!, numKvHeads),
-    };
-    const wanted = layerType(config, layer) === "full" ? full ??= heads : { headDim, numKvHeads };
-    if (heads.headDim === wanted.headDim && heads.numKvHeads === wanted.numKvHeads) continue;
-    throw of.wrong(OVERRIDES, "the same heads in all layers of a type");
+    const unknown = Object.keys(own.json).filter((one) => one !== key);
+    requireNone(own.json, unknown, own.where, { advice: `layers may differ in ${key} only` });
+    const found = own.count(key, headDim);
+    if (found === (layerType(config, layer) === "full" ? full ??= found : headDim)) continue;
+    throw of.wrong(OVERRIDES, "heads of one width in all layers of a type");
   }
-  return full ?? { headDim, numKvHeads };
+  return full ?? headDim;
 }

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { UsageError } from "../../core/errors.ts";
 import { readHfConfig, readTokenIds, writeHfConfig } from "./hf_config.ts";
+import { layerRope, ropesOf } from "./model_config.ts";
 import type { RopeScaling } from "./rope_scaling.ts";
 
 const minimal = {
@@ -229,6 +230,15 @@ Deno.test("unsupported, missing and impossible values are refused by their key",
       },
     );
   }
+});
+
+Deno.test("sliding layers of a Gemma 4 turn by angles of their own, also where sections are equal", () => {
+  const section = { rope_type: "default", rope_theta: 100 };
+  const rope_parameters = { full_attention: section, sliding_attention: section };
+  const json = { ...minimal, model_type: "gemma4_text", head_dim: 16, rope_parameters };
+  const { modelConfig } = readHfConfig(json, "c");
+  assert.deepEqual(ropesOf(modelConfig).map(({ headDim }) => headDim), [512, 16]);
+  assert.equal(layerRope(modelConfig, 0), 1);
 });
 
 const gpt2 = {

@@ -162,12 +162,12 @@ export function normSize(
   norm: LayerNorm,
   layer: number,
 ): { d: number; repeats: number } {
-  const { hiddenSize, numHeads, numLayers, delta, perLayer } = config;
+  const { hiddenSize, numHeads, numKvHeads, numLayers, delta, perLayer } = config;
   if (norm === "deltaNorm") return { d: delta!.valueDim, repeats: delta!.valueHeads };
   if (norm === "perLayerModelNorm") return { d: perLayer!, repeats: numLayers };
-  const { headDim, kvHeads } = layerSizes(config, layer);
-  const heads = { qNorm: numHeads, kNorm: kvHeads, vNorm: kvHeads }[norm as "qNorm"];
+  const heads = { qNorm: numHeads, kNorm: numKvHeads, vNorm: numKvHeads }[norm as "qNorm"];
   if (heads === undefined) return { d: hiddenSize, repeats: 1 };
+  const { headDim } = layerSizes(config, layer);
   return architectureOf(config).headNorm === "row"
     ? { d: heads * headDim, repeats: 1 }
     : { d: headDim, repeats: heads };

@@ -89,10 +89,10 @@ export interface ModelConfig {
    */
   readonly delta?: DeltaSizes;
   /**
-   * The heads of full layers, where they are of another size than those of sliding ones.
+   * Width of a head in full layers; absent = `headDim`.
    * @internal
    */
-  readonly fullHeads?: { readonly headDim: number; readonly numKvHeads: number };
+  readonly fullHeadDim?: number;
   /**
    * How many of the last layers use the keys and values of the last one before them of their type.
    * @internal
@@ -218,12 +218,11 @@ function modelConfigProblems(config: ModelConfig): string[] {
     rotaryDim >= 2 && rotaryDim <= headDim && rotaryDim % 2 === 0,
     `${rotaryDim} of ${headDim} elements of a head are rotated: only even`,
   );
-  for (const { headDim, numKvHeads } of config.fullHeads === undefined ? [] : [config.fullHeads]) {
-    ensure(
-      headDim % 2 === 0 && numHeads % numKvHeads === 0 && numHeads * headDim <= MAX_SIZE,
-      `full layers have ${numKvHeads} key/value heads of ${headDim}, beside ${numHeads} attention heads`,
-    );
-  }
+  const { fullHeadDim = 0 } = config;
+  ensure(
+    fullHeadDim % 2 === 0 && numHeads * fullHeadDim <= MAX_SIZE,
+    `full layers have ${numHeads} heads of ${fullHeadDim}: only even, at most ${MAX_SIZE} together`,
+  );
   const unshared = Array.from({ length: config.sharedKv?.layers ?? 0 }, (_, i) => numLayers - 1 - i)
     .find((layer) => kvSource(config, layer) < 0);
   ensure(
@@ -253,10 +252,10 @@ function hasFiniteFrequencies(rope: RopeConfig, maxPositions: number): boolean {
 
 /** The rotations of a model's layers: first that of full ones, then another of sliding ones. */
 export function ropesOf(config: ModelConfig): RopeConfig[] {
-  const { fullHeads, headDim, rotaryDim = headDim, slidingRope } = config;
-  const { ropeTheta, ropeScaling } = config, full = fullHeads?.headDim ?? rotaryDim;
+  const { headDim, rotaryDim = headDim, fullHeadDim = rotaryDim, slidingRope } = config;
+  const { ropeTheta, ropeScaling } = config;
   return [
-    { headDim: full, ropeTheta, ropeScaling },
+    { headDim: fullHeadDim, ropeTheta, ropeScaling },
     ...(slidingRope === undefined ? [] : [{ headDim: rotaryDim, ...slidingRope }]),
   ];
 }
@@ -264,7 +263,6 @@ export function ropesOf(config: ModelConfig): RopeConfig[] {
 /** The sizes of a layer's heads and MLP, or the largest that a layer has. */
 export interface LayerSizes {
   headDim: number;
-  kvHeads: number;
   /** Widths of all query heads and of all key heads. */
   q: number;
   kv: number;
@@ -274,18 +272,17 @@ export interface LayerSizes {
 
 /** @param layer null = the largest of each */
 export function layerSizes(config: ModelConfig, layer: number | null): LayerSizes {
-  const { headDim, numKvHeads, numHeads, fullHeads, sharedKv, intermediateSize } = config;
-  const both = [{ headDim, numKvHeads }, ...(fullHeads === undefined ? [] : [fullHeads])];
-  const kinds = layer === null
-    ? both
-    : [both[layerType(config, layer) === "full" ? 1 : 0] ?? both[0]!];
-  const most = (of: (heads: typeof kinds[number]) => number) => Math.max(...kinds.map(of));
+  const { numKvHeads, numHeads, fullHeadDim = config.headDim, sharedKv, intermediateSize } = config;
+  const headDim = layer === null
+    ? Math.max(config.headDim, fullHeadDim)
+    : layerType(config, layer) === "full"
+    ? fullHeadDim
+    : config.headDim;
   const shares = layer === null || layer >= firstShared(config);
   return {
-    headDim: most((heads) => heads.headDim),
-    kvHeads: most((heads) => heads.numKvHeads),
-    q: numHeads * most((heads) => heads.headDim),
-    kv: most((heads) => heads.headDim * heads.numKvHeads),
+    headDim,
+    q: numHeads * headDim,
+    kv: numKvHeads * headDim,
     f: (sharedKv?.doubleMlp && shares ? 2 : 1) * intermediateSize,
   };
 }

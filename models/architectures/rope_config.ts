@@ -128,7 +128,7 @@ function readByType(
 export function ropeKeys(config: ModelConfig): Record<string, unknown> {
   const { slidingTheta, partialRotary = false } = architectureOf(config);
   const { headDim, rotaryDim, growingQueries, ropeTheta, ropeScaling } = config;
-  const { slidingRope, fullHeads } = config;
+  const { slidingRope, fullHeadDim } = config;
   const rope = {
     ...ropeParameters(config),
     ...(rotaryDim === undefined ? {} : { [SHARE]: rotaryDim / headDim }),
@@ -141,7 +141,7 @@ export function ropeKeys(config: ModelConfig): Record<string, unknown> {
     rope_parameters: slidingTheta === undefined ? rope : { [FULL]: rope, [SLIDING]: sliding },
     // transformers 4 knows only this key; without it the scaling would silently be missing. Gemma 4
     // came with transformers 5, where the key would replace both sections.
-    ...(ropeScaling === null || fullHeads !== undefined ? {} : { rope_scaling: rope }),
+    ...(ropeScaling === null || fullHeadDim !== undefined ? {} : { rope_scaling: rope }),
     rope_theta: ropeTheta,
     ...(partialRotary && ropeScaling?.type === "longrope"
       ? { [ORIGINAL]: ropeScaling.originalMaxPositions }

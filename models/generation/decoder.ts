@@ -435,7 +435,7 @@ export class Decoder {
         device.run("scatter_rows", { src: convBx, table, index: convRow, rows: count, d });
         return;
       }
-      const { headDim, kvHeads, kv } = layerSizes(config, layer), owns = ownsKeys(activations);
+      const { headDim, kv } = layerSizes(config, layer), owns = ownsKeys(activations);
       rotate(this.network, angles(layer), { layer, q, k: owns ? k : null }, count);
       const prefix = this.#cache.prompts[layer]!, cache = this.#cache.branches[layer]!;
       if (owns) {
@@ -454,7 +454,7 @@ export class Decoder {
         count,
         maxNew: this.#cacheUnit,
         heads: config.numHeads,
-        kvHeads,
+        kvHeads: config.numKvHeads,
         headDim,
         scale: scalarOf(config, "attention"),
         ...scoreOptions(config, layer),

@@ -105,9 +105,9 @@ export function rotate(
   inverse = false,
 ): void {
   if (angles === null) return;
-  const { headDim, kvHeads } = layerSizes(config, layer), shape = { rows, headDim, inverse };
+  const { headDim } = layerSizes(config, layer), shape = { rows, headDim, inverse };
   device.run("rope", { x: q, ...angles.q, heads: config.numHeads, ...shape });
-  if (k !== null) device.run("rope", { x: k, ...angles.k, heads: kvHeads, ...shape });
+  if (k !== null) device.run("rope", { x: k, ...angles.k, heads: config.numKvHeads, ...shape });
 }
 
 export function bufferName(
@@ -243,15 +243,15 @@ export function packedAttention(
 ): Required<PackedMixer> {
   const { device, config } = network;
   const { rows, segmentCount } = packed;
-  const heads = config.numHeads;
+  const { numHeads: heads, numKvHeads: kvHeads } = config;
   const segments = workspace.upload("segments", packed.segments);
   const rowSegment = workspace.upload("row_segment", packed.rowSegment);
   const angles = network.rope.ofBatch(packed, positions, workspace);
-  const table = { segments, rowSegment, segmentCount, rows, heads };
+  const table = { segments, rowSegment, segmentCount, rows, heads, kvHeads };
   const scale = scalarOf(config, "attention");
   const shapeOf = (layer: number) => {
-    const { headDim, kvHeads } = layerSizes(config, layer);
-    return { ...table, kvHeads, headDim, scale, ...scoreOptions(config, layer) };
+    const { headDim } = layerSizes(config, layer);
+    return { ...table, headDim, scale, ...scoreOptions(config, layer) };
   };
   const addShared = sharedSums(network, workspace, rows);
   const attention: PackedMixer = {

@@ -135,7 +135,7 @@ export function ggufKeys(architecture: Architecture): GgufKey[] {
     // Without a key in the config.json it follows from the other sizes.
     add(key, type, isRead ? name : null, (config) => {
       if (name === null) return undefined;
-      if (size === "headDim" && config.fullHeads !== undefined) return config.fullHeads.headDim;
+      if (size === "headDim" && config.fullHeadDim !== undefined) return config.fullHeadDim;
       if (key === ROTATED) return config.rotaryDim ?? config.headDim;
       if (size === "intermediateSize" && config.sharedKv?.doubleMlp) {
         return eachLayer(config, (layer) => layerSizes(config, layer).f);

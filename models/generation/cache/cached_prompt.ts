@@ -57,9 +57,9 @@ export function releasePrompt(prompt: CachedPrompt, cache: RowAllocator): void {
  * of packed keys can begin there.
  */
 export function promptAlignment(config: ModelConfig): number {
-  const { numKvHeads, headDim, hiddenSize, fullHeads } = config;
-  const widths = [numKvHeads * headDim, ...(hasPart(config, "convIn") ? [hiddenSize] : [])];
-  if (fullHeads !== undefined) widths.push(fullHeads.numKvHeads * fullHeads.headDim);
+  const { numKvHeads, headDim, hiddenSize, fullHeadDim = headDim } = config;
+  const widths = [headDim, fullHeadDim].map((width) => numKvHeads * width);
+  if (hasPart(config, "convIn")) widths.push(hiddenSize);
   let rows = VIEW_ALIGNMENT;
   const fits = (n: number) => widths.every((width) => (n * width) % VIEW_ALIGNMENT === 0);
   while (rows % 2 === 0 && fits(rows / 2)) rows /= 2;

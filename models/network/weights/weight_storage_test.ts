@@ -26,7 +26,7 @@ function roomy(config: ModelConfig): ModelConfig {
   const more = {
     ...(delta === undefined ? {} : { delta }),
     ...(config.perLayer === undefined ? {} : { perLayer: 64 }),
-    ...(config.fullHeads && { fullHeads: { headDim: 32, numKvHeads: 2 } }),
+    ...(config.fullHeadDim && { fullHeadDim: 32 }),
   };
   const roomy = { ...config, ...wide, ...more, numKvHeads: config.architecture === "gpt2" ? 4 : 2 };
   // Its lists of divisors have the length of the tiny heads.
