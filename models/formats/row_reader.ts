@@ -9,14 +9,16 @@ export type RowReader = (rows: Uint32Array) => Promise<Float32Array>;
  * The rows of a matrix in a file, or null when its bytes cannot be read in parts.
  * @param shape [rows, width]
  */
-export function rowReader(
+export async function rowReader(
   file: WeightReader,
   name: string,
   shape: readonly [number, number],
-): RowReader | null {
+): Promise<RowReader | null> {
   const typeName = file.isFloat32?.(name) ? "F32" : file.typeOf(name)?.toUpperCase();
   const type = [...GGML_TYPES.values()].find(({ name }) => name === typeName), width = shape[1];
-  if (type === undefined || file.bytesInto === undefined || width % type.weights !== 0) return null;
+  if (type === undefined || width % type.weights !== 0) return null;
+  const bytes = width / type.weights * type.bytes;
+  if (!await file.bytesInto?.(name, shape, 0, new Uint8Array(bytes))) return null;
   return async (rows) => {
     const out = new Float32Array(rows.length * width), first = new Map<number, number>();
     for (const [i, row] of rows.entries()) {
@@ -26,8 +28,8 @@ export function rowReader(
         continue;
       }
       first.set(row, i);
-      const part = new Uint8Array(width / type.weights * type.bytes);
-      await file.bytesInto!(name, shape, row * part.length, part);
+      const part = new Uint8Array(bytes);
+      await file.bytesInto!(name, shape, row * bytes, part);
       type.widen(part, out.subarray(i * width, (i + 1) * width));
     }
     return out;

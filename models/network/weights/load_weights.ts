@@ -149,7 +149,7 @@ export async function tableRows(
   const table = modelTensors(config).find(({ part }) => part === "perLayerTable");
   if (table === undefined || parameters.has(table.name)) return null;
   const { name, shape } = table, [rows, width] = shape as [number, number];
-  const file = weightFile(source), reader = file && rowReader(file, name, [rows, width]);
+  const file = weightFile(source), reader = file && await rowReader(file, name, [rows, width]);
   if (reader !== null) return reader;
   const values = Float32Array.from(await valuesOf(config, source, name, shape));
   return (ids) => {
