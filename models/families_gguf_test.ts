@@ -112,6 +112,18 @@ Deno.test("a GGUF file of a dense Granite 4, by llama.cpp or by rgx, is a Granit
     });
   }));
 
+Deno.test("a GGUF file of a gpt_oss without a RoPE scaling, or with a linear one, says so", () =>
+  withFolder(async (temporary) => {
+    const original = await readModelFolder(goldenPath("families/gpt_oss"));
+    for (const ropeScaling of [null, { type: "linear", factor: 4 } as const]) {
+      const config = { ...original.config, swigluLimit: 7, ropeScaling };
+      const path = `${temporary}/own.gguf`;
+      const tensors = ggufTensors(config, mergedWeights(original), "f32");
+      await writeGguf(path, ggufMetadata(config, "f32", "m", path), tensors);
+      assert.deepEqual((await readModelFolder(path)).config.ropeScaling, ropeScaling);
+    }
+  }));
+
 Deno.test("what a GGUF file cannot say is refused", async () => {
   const { config: smollm3 } = await readModelFolder(goldenPath("families/smollm3"));
   const { config: gemma } = await readModelFolder(goldenPath("families/gemma3_text"));

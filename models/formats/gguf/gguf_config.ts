@@ -244,9 +244,12 @@ export function ggufConfig(
   readKvHeads(file, architecture, config);
   readDoubleMlp(file, config);
   if (gguf === "qwen35") readDelta(file, config);
-  if (gguf === "gpt-oss" && scaling !== null) {
-    // llama.cpp's files do not say it; the published models do not round.
-    scaling = { ...scaling, truncate: false };
+  if (gguf === "gpt-oss") {
+    // llama.cpp's files do not say it; the published models do not round. A config.json that says
+    // nothing has their scaling.
+    scaling = scaling?.["rope_type"] === "yarn"
+      ? { ...scaling, truncate: false }
+      : scaling ?? { rope_type: "default" };
   }
   checkHeads(file, architecture, config);
   const normalize = architecture.experts?.normalize ?? null;
