@@ -201,6 +201,11 @@ async function writeGgufFile(
   }
   const importance = imatrix === undefined ? undefined : await readImportance(imatrix);
   const tensors = ggufTensors(config, untilAborted(mergedWeights(model), rules), type, importance);
+  if (importance !== undefined && !tensors.some(({ name }) => importance.has(name))) {
+    throw new UsageError(`${imatrix}: it names no tensor of the model`, {
+      advice: "It belongs to another model.",
+    });
+  }
   await Deno.mkdir(path.slice(0, Math.max(0, path.lastIndexOf("/"))) || ".", { recursive: true });
   await produceFileAtomic(path, (temporary) => writeGguf(temporary, metadata, tensors));
   const { size } = await Deno.stat(path);

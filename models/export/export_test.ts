@@ -274,6 +274,17 @@ Deno.test("impossible exports are refused, and nothing is left behind", async ()
       await refused(base, { to: "onnx" as "hf" }, /to onnx: not known, expected adapter, hf, g/);
       await refused(base, { dtype: "q5_k" as "f32" }, /dtype q5_k: not known, expected f32/);
       await refused(base, { dtype: "q8_0" }, /dtype q8_0 is a type of GGUF files only/);
+      await refused(base, { imatrix: "i" }, /imatrix: hf does not heed it/);
+      await refused(base, { to: "gguf", dtype: "f16", imatrix: "i" }, /imatrix: f16 does not heed/);
+      const imatrix = `${folder}/photos/imatrix.dat`;
+      await Deno.mkdir(`${folder}/photos`);
+      // One tensor with the name x and one column.
+      const one = [1, 0, 0, 0];
+      await Deno.writeFile(
+        imatrix,
+        Uint8Array.of(...one, ...one, 120, ...one, ...one, 0, 0, 128, 63),
+      );
+      await refused(base, { to: "gguf", dtype: "q6_k", imatrix }, /dat: it names no tensor of the/);
       await refused(base, { to: "adapter" }, /no adapter to export/);
       await refused(`${folder}/nowhere`, { to: "adapter" }, /nowhere: no such model/);
       await refused(`${folder}/nowhere`, {}, /nowhere: no such model/);
@@ -285,7 +296,6 @@ Deno.test("impossible exports are refused, and nothing is left behind", async ()
       );
       await refused(adapter, { output: base, force: true }, /base, which is read, lies there/);
       await refused(adapter, { output: folder, force: true }, /which is read, lies there/);
-      await Deno.mkdir(`${folder}/photos`);
       await Deno.writeTextFile(`${folder}/photos/a.txt`, "a");
       await refused(adapter, { output: `${folder}/photos`, force: true }, /it is not a model/);
       await refused(

@@ -4,17 +4,19 @@
  * experts have the columns of one after the other.
  */
 import { RgxError } from "../../../core/errors.ts";
-import { readGguf } from "./gguf.ts";
+import { fileSource } from "../byte_source.ts";
+import { parseGguf } from "./gguf.ts";
 
 export type Importance = ReadonlyMap<string, Float32Array>;
 
 const SUMS = ".in_sum2", COUNTS = ".counts";
 
-/** @throws RgxError for a damaged file */
+/** @throws RgxError for a missing or damaged file */
 export async function readImportance(path: string): Promise<Importance> {
-  const bytes = await Deno.readFile(path);
+  const source = await fileSource(path, "an importance matrix of llama.cpp");
+  const bytes = await source.read(0, source.size);
   if (new TextDecoder().decode(bytes.subarray(0, 4)) !== "GGUF") return readBinary(bytes, path);
-  const file = await readGguf(path), found = new Map<string, Float32Array>();
+  const file = await parseGguf(bytes, path), found = new Map<string, Float32Array>();
   for (const name of file.tensors.keys()) {
     if (!name.endsWith(SUMS)) continue;
     const of = name.slice(0, -SUMS.length), sums = await file.float32(name);

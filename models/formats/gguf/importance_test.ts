@@ -38,6 +38,10 @@ Deno.test("an importance matrix is read in both forms, and a damaged one is refu
     assert.throws(() => importanceOf(old, NAME, 3), /has 4 values, expected a multiple of 3/);
     await Deno.writeFile(`${folder}/a.dat`, binary.subarray(0, 30));
     await assert.rejects(readImportance(`${folder}/a.dat`), /or a damaged one/);
+    await assert.rejects(
+      readImportance(`${folder}/c.dat`),
+      /c\.dat: no such file, expected an imp/,
+    );
   }));
 
 Deno.test("columns of importance lose less when blocks of Q4_K and Q6_K are made with it", () =>
