@@ -104,10 +104,11 @@ for (const family of FAMILIES) {
     const { config } = await readModelFolder(folder);
     // Of a model that also sees, the text model is written.
     const { wrapped: _, ...text } = config;
-    const hf = { modelConfig: config, bosId: 1, eosIds: [2], padId: 0 };
+    const balanced = config.experts && { experts: { ...config.experts, balance: 1 } };
+    const hf = { modelConfig: { ...config, ...balanced }, bosId: 1, eosIds: [2], padId: 0 };
     const written = JSON.parse(writeHfConfig(hf));
-    assert.doesNotMatch(writeHfConfig(hf), /(softcapping|swiglu_limit)": \d+,?$/m);
-    assert.deepEqual(readHfConfig(written, "written").modelConfig, text);
+    assert.doesNotMatch(writeHfConfig(hf), /(softcapping|swiglu_limit|aux_loss_coef)": \d+,?$/m);
+    assert.deepEqual(readHfConfig(written, "written").modelConfig, { ...text, ...balanced });
   });
 
   Deno.test(`an adapter on the tiny ${family} model has PEFT's tensors and logits, also merged`, () =>

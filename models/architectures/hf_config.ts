@@ -238,7 +238,8 @@ export function writeHfConfig(
   const sorted = Object.entries(config).sort(([a], [b]) => a < b ? -1 : 1);
   const text = JSON.stringify(Object.fromEntries(sorted), null, 2) + "\n";
   // transformers 5 refuses whole numbers where it expects floats.
-  return text.replaceAll(/("(?:\w+_logit_softcapping|swiglu_limit)": \d+)(?=,?\n)/g, "$1.0");
+  const floats = /("(?:\w+_logit_softcapping|swiglu_limit|router_aux_loss_coef)": \d+)(?=,?\n)/g;
+  return text.replaceAll(floats, "$1.0");
 }
 
 function sizeKeys(config: ModelConfig): Record<string, number> {
