@@ -20,8 +20,8 @@ import {
   isTransposed,
   orderHeads,
   splitInGguf,
-  transpose,
 } from "../formats/gguf/gguf_names.ts";
+import { transposeEach } from "../formats/expert_files.ts";
 import type { GgufMetadata, GgufTensorToWrite, GgufWritten } from "../formats/gguf/gguf_writer.ts";
 import type { MergedWeights } from "./merged_weights.ts";
 import { type ModelConfig, ropesOf } from "../architectures/model_config.ts";
@@ -168,7 +168,7 @@ export function ggufTensors(
         stored,
         { name, shape: written },
         transposed
-          ? transpose(values, shape[0]!, shape[1]!)
+          ? transposeEach(values, 1, shape[0]!)
           : heads === null
           ? values
           : interleaveHalves(values, shape[0]!, heads),

@@ -165,17 +165,3 @@ export function orderHeads<T extends Float32Array | Float64Array | Uint8Array>(
   }
   return out;
 }
-
-export function transpose<T extends Float32Array | Float64Array>(
-  values: T,
-  rows: number,
-  columns: number,
-): T {
-  const out = values.slice() as T;
-  for (let row = 0; row < rows; row++) {
-    for (let column = 0; column < columns; column++) {
-      out[column * rows + row] = values[row * columns + column]!;
-    }
-  }
-  return out;
-}

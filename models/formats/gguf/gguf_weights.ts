@@ -9,6 +9,7 @@ import { RgxError, UsageError } from "../../../core/errors.ts";
 import { architectureOf, modelTensors } from "../../architectures/mod.ts";
 import { alternates } from "../../architectures/mixtures.ts";
 import type { ModelConfig } from "../../architectures/model_config.ts";
+import { transposeEach } from "../expert_files.ts";
 import type { GgufFile } from "./gguf.ts";
 import {
   addedInGguf,
@@ -20,7 +21,6 @@ import {
   isTransposed,
   orderHeads,
   splitInGguf,
-  transpose,
 } from "./gguf_names.ts";
 import { ROPE_TENSORS } from "./rope_scaling.ts";
 import { readPieces } from "../byte_source.ts";
@@ -146,7 +146,7 @@ export function ggufWeights(file: GgufFile, config: ModelConfig): WeightReader {
         return out;
       }
       if (added !== 0) return values.map((x) => x - added);
-      if (transposed) return transpose(values, shape[1]!, shape[0]!);
+      if (transposed) return transposeEach(values, 1, shape[1]!);
       return heads === null ? values : splitHalves(values, shape[0]!, heads);
     },
     typeOf(name) {

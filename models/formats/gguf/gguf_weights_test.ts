@@ -6,7 +6,8 @@ import { parseGguf, readGguf } from "./gguf.ts";
 import { ggufConfig } from "./gguf_config.ts";
 import { ggufWeights, interleaveHalves, splitHalves } from "./gguf_weights.ts";
 import { ggufRopeScaling } from "./rope_scaling.ts";
-import { ggufName, isTransposed, transpose } from "./gguf_names.ts";
+import { ggufName, isTransposed } from "./gguf_names.ts";
+import { transposeEach } from "../expert_files.ts";
 import { encodeTestGguf, type TestMetadata } from "./testing.ts";
 import type { ArchitectureName } from "../../architectures/architecture.ts";
 import { modelTensors } from "../../architectures/mod.ts";
@@ -197,7 +198,7 @@ Deno.test("tensors have a name in GGUF files, and GPT-2's matrices are transpose
       assert.equal(isTransposed(config, tensor), architecture === "gpt2" && isMatrix, tensor.name);
     }
   }
-  const turned = transpose(Float32Array.of(1, 2, 3, 4, 5, 6), 2, 3);
+  const turned = transposeEach(Float32Array.of(1, 2, 3, 4, 5, 6), 1, 2);
   assert.deepEqual(turned, Float32Array.of(1, 4, 2, 5, 3, 6));
 });
 
