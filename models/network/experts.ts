@@ -8,7 +8,9 @@
  * [experts·r, in], and B [out, r·experts] with the expert running fastest. B is put in the order of
  * experts for each pass, and so is its gradient.
  */
+import { probabilities } from "../../kernels/ops/experts/choose.ts";
 import type { Tensor } from "../../kernels/tensor.ts";
+import { largest } from "../logits.ts";
 import { weightType } from "../formats/stored_weight.ts";
 import {
   chosenExperts,
@@ -242,21 +244,18 @@ interface Balance {
  * @param layers logits [rows, experts] of the routers of all layers
  */
 export function balanceOf(
-  layers: readonly ArrayLike<number>[],
+  layers: readonly (Float32Array | Float64Array)[],
   experts: number,
   chosen: number,
 ): Balance {
   const taken = new Float64Array(experts), probability = new Float64Array(experts);
+  const p = new Float64Array(experts);
   let rows = 0;
   for (const logits of layers) {
-    for (let at = 0; at < logits.length; at += experts, rows++) {
-      const row = Array.from({ length: experts }, (_, e) => logits[at + e]!);
-      const most = Math.max(...row), p = row.map((x) => Math.exp(x - most));
-      const sum = p.reduce((sum, x) => sum + x);
-      // Of equal logits the first is chosen, as in the kernel.
-      const order = row.map((_, e) => e).sort((a, b) => row[b]! - row[a]! || a - b);
-      for (const e of order.slice(0, chosen)) taken[e]! += 1;
-      for (let e = 0; e < experts; e++) probability[e]! += p[e]! / sum;
+    for (let row = 0; row < logits.length / experts; row++, rows++) {
+      probabilities(logits, row, p);
+      for (const e of largest(p, chosen)) taken[e]! += 1;
+      for (let e = 0; e < experts; e++) probability[e]! += p[e]!;
     }
   }
   const slopes = taken.map((count) => experts * count / rows / rows);

@@ -11,7 +11,7 @@ export type OnHost<Args> = {
 };
 
 /** The probabilities of a row's experts, in float64. */
-function probabilities(logits: FloatArray, row: number, p: Float64Array): void {
+export function probabilities(logits: FloatArray, row: number, p: Float64Array): void {
   const experts = p.length, from = row * experts;
   let most = -Infinity, sum = 0;
   for (let e = 0; e < experts; e++) most = Math.max(most, logits[from + e]!);
