@@ -62,10 +62,7 @@ export function quantizeQ6K(
 }
 
 /** s and m ≥ 0 for which x ≈ s·q − m with whole q in [0, 15]. */
-function scaleAndMin(
-  x: Float32Array,
-  weights?: Float32Array,
-): [scale: number, min: number] {
+function scaleAndMin(x: Float32Array, weights?: Float32Array): [scale: number, min: number] {
   let low = 0, high = -Infinity, squares = 0, sumW = 0, sumX = 0;
   for (const value of x) {
     low = Math.min(low, value);
@@ -75,20 +72,20 @@ function scaleAndMin(
   if (high <= low) return [0, -low];
   const usual = Math.sqrt(squares / x.length);
   const weight = (i: number) => weights?.[i] ?? usual + Math.abs(x[i]!);
-  for (const [i, value] of x.entries()) {
+  for (let i = 0; i < x.length; i++) {
     sumW += weight(i);
-    sumX += weight(i) * value;
+    sumX += weight(i) * x[i]!;
   }
   let best: [number, number] = [(high - low) / 15, -low], least = Infinity;
   for (let step = 0; step <= 20; step++) {
     const inverse = (14 + step / 10) / (high - low);
     const code = (value: number) => clamp(Math.round(inverse * (value - low)), 0, 15);
     let sumQ = 0, sumQQ = 0, sumXQ = 0;
-    for (const [i, value] of x.entries()) {
-      const q = code(value), w = weight(i);
+    for (let i = 0; i < x.length; i++) {
+      const q = code(x[i]!), w = weight(i);
       sumQ += w * q;
       sumQQ += w * q * q;
-      sumXQ += w * value * q;
+      sumXQ += w * x[i]! * q;
     }
     const det = sumW * sumQQ - sumQ * sumQ;
     if (!(det > 0)) continue;
@@ -98,8 +95,8 @@ function scaleAndMin(
       scale = sumXQ / sumQQ;
     }
     let error = 0;
-    for (const [i, value] of x.entries()) {
-      error += weight(i) * (scale * code(value) - min - value) ** 2;
+    for (let i = 0; i < x.length; i++) {
+      error += weight(i) * (scale * code(x[i]!) - min - x[i]!) ** 2;
     }
     if (error >= least) continue;
     least = error;

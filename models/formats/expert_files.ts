@@ -135,8 +135,8 @@ export function transposeEach<T extends Bits | Float32Array | Float64Array>(
   return out;
 }
 
-/** The magnitudes of 4-bit codes: e2m1, whose highest bit is the sign. */
-const E2M1 = [0, 0.5, 1, 1.5, 2, 3, 4, 6];
+/** The values of 4-bit codes: e2m1, whose highest bit is the sign. */
+const E2M1 = [0, 0.5, 1, 1.5, 2, 3, 4, 6, -0, -0.5, -1, -1.5, -2, -3, -4, -6];
 /** The exponent of a scale of 1. */
 const SCALE_BIAS = 127;
 
@@ -152,10 +152,8 @@ function fromMxfp4(
   const isRight = dtype === "U8" && found?.dtype === "U8" && shape.length === 4 && shape[3] === 16;
   if (!isRight || String(found.shape) !== wanted) {
     throw new RgxError(
-      `${file.label}: tensor "${blocks}" is ${dtype} [${
-        shape.join(", ")
-      }], expected U8 blocks of ` +
-        `16 with "${scales}" U8 [${wanted.replaceAll(",", ", ")}]` +
+      `${file.label}: tensor "${blocks}" is ${dtype} [${shape.join(", ")}], expected U8 blocks ` +
+        `of 16 with "${scales}" U8 [${wanted.replaceAll(",", ", ")}]` +
         (found === undefined ? ", which is missing" : ` and not [${found.shape.join(", ")}]`),
       { advice: "A shard is missing, or the shards belong to different models." },
     );
@@ -167,9 +165,8 @@ function fromMxfp4(
     for (let block = 0; block < exponents.length; block++) {
       const scale = 2 ** (exponents[block]! - SCALE_BIAS);
       for (let i = 16 * block; i < 16 * (block + 1); i++) {
-        for (const [half, code] of [codes[i]! & 15, codes[i]! >> 4].entries()) {
-          out[2 * i + half] = (code & 8 ? -1 : 1) * E2M1[code & 7]! * scale;
-        }
+        out[2 * i] = E2M1[codes[i]! & 15]! * scale;
+        out[2 * i + 1] = E2M1[codes[i]! >> 4]! * scale;
       }
     }
     // Every value is one of bfloat16: its upper half.
