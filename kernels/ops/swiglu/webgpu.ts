@@ -60,14 +60,13 @@ const backward = variants(({ activated, gate }: { activated: boolean; gate: Gate
   writes: `f32 dgate dup${activated ? " activation" : ""}`,
   params: params(gate),
   code: functions(gate) + perElement(`
-  let given = up[i];
   ${inputs(gate)}
   ${gateCode(gate)}
   let d = dout[i];
   dgate[i] = d * u * ${SLOPES[gate]};
   ${
     gate === "clamped"
-      ? "dup[i] = select(0.0, d * a * s, abs(given) <= p.limit);"
+      ? "dup[i] = select(0.0, d * a * s, abs(up[i]) <= p.limit);"
       : `dup[i] = d * ${value(gate)};`
   }
   ${activated ? `activation[i] = ${value(gate)} * u;` : ""}`),
