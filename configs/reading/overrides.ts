@@ -248,7 +248,7 @@ function takesValue(word: string): boolean {
 }
 
 function flagNames(): string[] {
-  return [...KEYS.keys()].flatMap((path) => [path, path.split(".").at(-1)!]);
+  return [...KEYS.keys()].flatMap((path) => [path, path.split(".").at(-1)!]).filter(isKnown);
 }
 
 /**

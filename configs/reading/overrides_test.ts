@@ -238,6 +238,7 @@ Deno.test("an argument that is no override is refused", () => {
   refused(["hello"], '"hello" is no override');
   refused(["=1"], '"=1" is no override');
   refused(["--learnin-rate", "1"], "--learnin-rate: unknown option, did you mean --learning-rate?");
+  refused(["--output", "x"], "--output: unknown option, did you mean --output-dir?");
   refused(["--zzzzz"], "--zzzzz: unknown option");
   refused(["--lr"], "--lr: expected a value");
   refused(["--lr", "--beta", "1"], "--lr: expected a value");
