@@ -50,7 +50,7 @@ export class AgentPort {
     const [, key = ""] = /^Bearer\s+(.*)$/i.exec(request.headers.get("authorization") ?? "") ?? [];
     const take = this.#takers.get(key);
     if (take === undefined) {
-      const what = "no dialogue has this key, or it has ended: OPENAI_API_KEY is that of the agent";
+      const what = "no dialogue that goes on has this key, expected OPENAI_API_KEY of the agent";
       return asResponse(refusal(401, what, "invalid_api_key"));
     }
     const { pathname } = new URL(request.url), route = `${request.method} ${pathname}`;
@@ -67,7 +67,11 @@ export class AgentPort {
     }
     const { promise, resolve } = Promise.withResolvers<ApiReply>();
     const waiting = { body, hasLeft: false, answer: resolve };
-    request.signal.addEventListener("abort", () => waiting.hasLeft = true, { once: true });
+    request.signal.addEventListener("abort", () => {
+      waiting.hasLeft = true;
+      // The server cannot close before its requests are answered.
+      resolve(refusal(400, "the agent has left"));
+    }, { once: true });
     take(waiting);
     const reply = await promise, asked = jsonObjectOrNull(body);
     if (reply.status !== 200 || asked?.["stream"] !== true) return asResponse(reply);
