@@ -125,9 +125,10 @@ class Agent implements Session {
     });
     this.#process = new LineProcess(
       this.command,
-      (lines) => {
+      (lines, ended) => {
         this.#lastLine = lines.findLast((line) => line.trim() !== "") ?? this.#lastLine;
-        this.#wake();
+        // What it prints does not make its time longer.
+        if (ended !== null) this.#wake();
       },
       false,
       env,
@@ -147,7 +148,6 @@ class Agent implements Session {
     }
     this.#asked = this.#requests.shift() ?? null;
     if (this.#asked !== null) return { ...NOTHING, content: this.#asked.body };
-    if (!isOver()) return await this.#next(seconds);
     await this.#stop();
     const { ended, exitCode } = this.#process!;
     if (exitCode !== 0) throw new RgxError(`the agent failed: ${ended}`);
