@@ -8,6 +8,7 @@ import type { ChatMessage } from "../../core/chat_message.ts";
 import { isRecord, jsonObjectOrNull } from "../../core/json_file.ts";
 import { stopStrings } from "../../models/generation/sampling/stop_strings.ts";
 import type { Completion, GenerateRequest } from "../../models/generation/types.ts";
+import { callId } from "../../models/tokenizers/dialects/dialect.ts";
 import type { AgentLimits, ApiReply } from "../../rewards/environments/environment.ts";
 import { asApiError, badRequest } from "../../serve/api_error.ts";
 import { chatRequest } from "../../serve/chat.ts";
@@ -68,8 +69,8 @@ export class AgentChat {
   /** Why the last of them was. */
   fault = "";
   #turns = 0;
-  /** Messages of the last request and its answer. */
-  #known = 0;
+  /** How many messages each row has. */
+  readonly #known = new Map<DialogueRow, number>();
   #request: AgentRequest | null = null;
   readonly #model: ServedModel;
 
@@ -107,13 +108,13 @@ export class AgentChat {
 
   /** Lets the request's row have its tokens. @returns messages that the dialogue did not have */
   begin(): readonly ChatMessage[] {
-    const { row, next, messages } = this.#request!, isNew = !this.rows.includes(row);
-    if (isNew) this.rows.push(row);
+    const { row, next, messages } = this.#request!;
+    const known = this.#known.get(row) ?? (this.rows.length === 0 ? messages.length : 0);
+    this.#known.set(row, messages.length + 1);
+    if (!this.rows.includes(row)) this.rows.push(row);
     if (next.length > 0) {
       row.segments.push({ from: "environment", ids: next, logprobs: next.map(() => 0) });
     }
-    const known = this.#turns === 0 ? messages.length : isNew ? 0 : this.#known;
-    this.#known = messages.length + 1;
     return messages.slice(known);
   }
 
@@ -215,12 +216,8 @@ function namedBody(body: WholeBody, name: string, turn: number): object {
   const choices = body.choices.map((choice) => {
     const { message } = choice, { tool_calls: calls } = message;
     if (calls === undefined) return choice;
-    // Mistral's templates take only ids of nine letters and digits.
-    const idOf = (k: number) => `call${String(turn * 128 + k).padStart(5, "0")}`;
-    return {
-      ...choice,
-      message: { ...message, tool_calls: calls.map((call, k) => ({ ...call, id: idOf(k) })) },
-    };
+    const named = calls.map((call, k) => ({ ...call, id: callId(turn * 128 + k) }));
+    return { ...choice, message: { ...message, tool_calls: named } };
   });
   return { ...body, id: name, created: 0, choices };
 }

@@ -68,7 +68,7 @@ Deno.test("a conversation of an agent that goes on is one row", async () => {
 
 Deno.test("other conversations of an agent are rows of their own", async () => {
   const dialogue = await play(
-    `const a = [user("a")], b = [user("b")];
+    `const a = [user("a")], b = [{ role: "system", content: "s" }, user("b")];
      a.push((await ask(a)).message, user("more"));
      await ask(b);
      await ask(a);
@@ -76,6 +76,8 @@ Deno.test("other conversations of an agent are rows of their own", async () => {
      end({ reward: 1 });`,
     ["1<|im_end|>", "2<|im_end|>", "3<|im_end|>", "4<|im_end|>"],
   );
+  const contents = dialogue.messages.map(({ content }) => content);
+  assert.deepEqual(contents, ["1", "s", "b", "2", "more", "3", "s", "b", "4"]);
   const rows = rowsOf(dialogue), said = (row: typeof rows[number]) => tokenizer.decode(idsOf(row));
   assert.deepEqual(rows.map(({ turns }) => turns), [[0, 2], [1], [3]]);
   assert.match(said(rows[0]!), /^1<\|im_end\|>[^]*more[^]*3<\|im_end\|>$/);
@@ -149,8 +151,8 @@ const FAILURES: [what: string, code: string, stop: string, error: RegExp | null]
     /exit code 3\): a mistake/,
   ],
   [
-    "hangs",
-    `await ask([user("a")]); await new Promise((r) => setTimeout(r, 1e5));`,
+    "hangs, and prints",
+    `await ask([user("a")]); setInterval(() => console.log("busy"), 50);`,
     "timeout",
     /1 s/,
   ],
