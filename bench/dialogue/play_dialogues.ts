@@ -168,7 +168,7 @@ class Player {
   readonly tools: Record<string, { calls: number; failures: number }> = {};
   metrics: Record<string, number> = {};
   readonly states = new Map<Environment, State>();
-  readonly began = performance.now();
+  began = performance.now();
   /** The calls of the last answer. */
   asks: readonly ToolCall[] = [];
   /** What is judged in place of the last answer. */
@@ -376,6 +376,8 @@ class Game {
     for (let call = this.#resetOf(player); player.stop === null;) {
       const outcome = await this.#ask({ player, environment, call, number: chat.refused });
       if ("error" in outcome) return player.end(outcome.late ? "timeout" : "error", outcome.error);
+      // Before its first request it may have waited for a place.
+      if (call.call === "reset") player.began = performance.now();
       player.take(environment, outcome);
       if (outcome.done) player.end("done");
       const refusal = outcome.done ? null : chat.take(outcome.content);
@@ -661,7 +663,7 @@ class Game {
     if (isLost && !this.options.mayFail) {
       const { own, error } = failed[0]!;
       throw new RgxError(`the environment ${own?.environment.name} failed: ${error}`, {
-        advice: CHECK_ADVICE,
+        ...(own?.parts.agent === undefined && { advice: CHECK_ADVICE }),
       });
     }
     const dialogues = this.#players.map((player) => this.#dialogue(player));
