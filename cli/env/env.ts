@@ -346,7 +346,9 @@ async function playAgain(
   find: (name: string) => Environment,
 ): Promise<{ asked: number; difference: string | null }> {
   const states = new Map<Environment, State>(), { branch } = dialogue.at(-1)!;
-  let asked = 0;
+  /** Where the dialogue goes on. */
+  const going = new Set<Environment>();
+  let asked = 0, difference: string | null = null;
   for (const exchange of dialogue) {
     const { said } = exchange, environment = find(exchange.environment);
     // Whether a call is late depends on the clock.
@@ -355,13 +357,19 @@ async function playAgain(
     const call = { call: exchange.call, ...exchange.asked, state } as EnvironmentCall;
     const [outcome] = await environment.answer([call], REPLAY_TIMEOUT);
     asked++;
-    const difference = differenceOf(said, outcome!);
-    if (difference !== null) {
-      const where = placeText({ ...exchange, branch });
-      const text = `${where}: ${exchange.environment}, ${describeCall(call)}: ${difference}`;
-      return { asked, difference: text };
-    }
     if (outcome!.state !== undefined) states.set(environment, outcome!.state);
+    if (call.call !== "reward" && outcome!.state !== undefined) going.add(environment);
+    else going.delete(environment);
+    const what = differenceOf(said, outcome!);
+    if (what === null) continue;
+    const where = placeText({ ...exchange, branch });
+    difference = `${where}: ${exchange.environment}, ${describeCall(call)}: ${what}`;
+    break;
   }
-  return { asked, difference: null };
+  // Its end makes room for other dialogues.
+  for (const environment of going) {
+    const state = states.get(environment)!;
+    await environment.answer([{ call: "reward", state }], REPLAY_TIMEOUT);
+  }
+  return { asked, difference };
 }

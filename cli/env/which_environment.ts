@@ -41,10 +41,16 @@ const ADVICE = "Name a file ending in .ts or .py, a configuration with an enviro
   `${BOARD_NAMES.join(", ")}.`;
 
 async function inConfig(path: string, name: string | undefined): Promise<Environment> {
-  const all = await environmentsIn(path), names = [...all.keys()];
+  const all = await sectionsIn(path), names = [...all.keys()];
   if (names.length === 0) throw new UsageError(`${path}: it has no environment and no tools`);
-  const found = name === undefined && names.length === 1 ? all.get(names[0]!) : all.get(name!);
-  if (found !== undefined) return found;
+  const wanted = name === undefined && names.length === 1 ? names[0]! : name!;
+  const found = all.get(wanted);
+  if (found?.agent !== undefined) {
+    throw new UsageError(`${path}: ${wanted} is an agent, which asks a model itself`, {
+      advice: "rgx train and rgx bench play agents.",
+    });
+  }
+  if (found !== undefined) return environmentOf(found, wanted);
   throw new UsageError(
     name === undefined
       ? `${path}: it has several environments: ${names.join(", ")}`
@@ -55,15 +61,17 @@ async function inConfig(path: string, name: string | undefined): Promise<Environ
 
 /** The environments and tools of a configuration, by their names in metrics. */
 export async function environmentsIn(path: string): Promise<Map<string, Environment>> {
+  const sections = await sectionsIn(path);
+  return new Map([...sections].map(([name, section]) => [name, environmentOf(section, name)]));
+}
+
+async function sectionsIn(path: string): Promise<Map<string, EnvironmentSection>> {
   const { config } = await loadConfig(path, { env: Deno.env.toObject() });
   const { environment, environments, tools } = config;
-  const named = (section: EnvironmentSection) =>
-    [environmentName(section), environmentOf(section)] as const;
+  const named = (section: EnvironmentSection) => [environmentName(section), section] as const;
   return new Map([
     ...environment === null ? [] : [named(environment)],
-    ...Object.entries(environments ?? {}).map(([name, section]) =>
-      [name, environmentOf(section, name)] as const
-    ),
+    ...Object.entries(environments ?? {}),
     ...tools.map(named),
   ]);
 }

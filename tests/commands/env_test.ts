@@ -82,6 +82,12 @@ test.inFolder("what does not go together is refused in one line", async (folder)
     "environment: bad.ts",
     /the environment file .*bad\.ts cannot be used: it has stap/,
   );
+  const agent = `model: ${MODEL}\ntraining: {max_steps: 1, max_completion_length: 40}\n` +
+    "environment: {agent: [solver, --fast]}\n";
+  await Deno.writeTextFile(`${folder}/run.yaml`, agent);
+  const { code, err } = await rgx(argv`env check ${folder}/run.yaml`);
+  assert.equal(code, 2, err);
+  assert.match(err, /run\.yaml: solver is an agent, which asks a model itself/);
 });
 
 test.inFolder("the first lines of a run name its environment in place of a task", async (folder) => {
