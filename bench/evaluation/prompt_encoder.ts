@@ -276,6 +276,11 @@ export class PromptEncoder {
       const answer = answers[i]!,
         next = answers.findIndex((m, k) => k > i && m.role === "assistant");
       const replies = answers.slice(i + 1, next < 0 ? answers.length : next);
+      if (replies.length === 0 && next > 0) {
+        throw new UsageError("an assistant's message follows another one", {
+          advice: "Join the two, or leave out sft.assistant_only_loss.",
+        });
+      }
       const ids = dialect.answerIds(before, answer, variables, this.settings.prompt_time);
       segments.push({ from: "model", ids });
       if (replies.length > 0) {

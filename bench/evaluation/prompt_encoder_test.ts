@@ -130,6 +130,11 @@ Deno.test("by default, an answer is what follows the last message of a user", ()
     prompts.worked(entry, all).segments.filter(({ from }) => from === "model").length;
   assert.deepEqual([modelTurns(calls!, false), modelTurns(calls!, true)], [3, 3]);
   assert.deepEqual([modelTurns(chat!, false), modelTurns(chat!, true)], [1, 2]);
+  const messages = chat!.messages!.flatMap((m) => m.role === "assistant" ? [m, m] : [m]);
+  assert.throws(
+    () => modelTurns({ ...chat!, messages }, true),
+    /problem 2 of the data: an assistant's message follows another one/,
+  );
   const { isOneColumn: _, ...apart } = chat!;
   assert.equal(modelTurns(apart, true), 1, "of a prompt in a column of its own nothing is trained");
 });
