@@ -298,8 +298,10 @@ function sharedMessages(row: Readonly<Record<string, unknown>>): ChatMessage[] {
   const chosen = answerIn(row["chosen"]), rejected = answerIn(row["rejected"]);
   if (!Array.isArray(chosen) || !Array.isArray(rejected)) return [];
   const most = Math.min(chosen.length, rejected.length) - 1;
+  const textOf = ({ role, content, tool_calls: calls }: ChatMessage) =>
+    JSON.stringify([role, content, calls]);
   const other = chosen.findIndex((message, i) =>
-    i >= most || JSON.stringify(message) !== JSON.stringify(rejected[i])
+    i >= most || textOf(message) !== textOf(rejected[i]!)
   );
   return chosen.slice(0, Math.max(0, other));
 }
@@ -338,7 +340,8 @@ function chatOf(value: unknown): unknown {
   if (typeof value !== "string" || !/^\s*\[\s*\{\s*"/.test(value)) return value;
   try {
     const list = JSON.parse(value), first = list[0] as Record<string, unknown>;
-    const isChat = Object.hasOwn(first, "role") && Object.hasOwn(first, "content");
+    const isChat = Object.hasOwn(first, "role") &&
+      (Object.hasOwn(first, "content") || Object.hasOwn(first, "tool_calls"));
     return isChat ? list : value;
   } catch {
     return value;

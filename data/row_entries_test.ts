@@ -72,6 +72,20 @@ Deno.test("calls of tools in a prompt need no text, and have their arguments by 
   }
 });
 
+Deno.test("answers that begin with a call may be JSON texts, as tables have them", () => {
+  const result = { role: "tool", tool_call_id: "a", content: "2" };
+  const answer = [{ role: "assistant", tool_calls: [CALL] }, result, assistant("It is 2.")];
+  const [entry] = read({ prompt: "1 + 1?", completion: JSON.stringify(answer) });
+  assert.deepEqual(entry!.answerMessages?.slice(1), answer.slice(1));
+});
+
+Deno.test("what two answers begin with is the prompt, however its fields are ordered", () => {
+  const rejected = [{ content: "Q", role: "user" }, assistant("B")];
+  const [entry] = read({ chosen: [user("Q"), assistant("A")], rejected });
+  assert.deepEqual(entry!.messages, [user("Q")]);
+  assert.deepEqual(entry!.preference?.rejected, [assistant("B")]);
+});
+
 Deno.test("messages keep further fields, without those that are null in a table", () => {
   const thoughts = { ...assistant("4"), reasoning_content: "2 and 2", tool_calls: null };
   const [entry] = read({ prompt: [user("2+2?"), thoughts, user("Sure?")] });
