@@ -172,7 +172,9 @@ export async function openEnvironments(keys: EnvironmentKeys): Promise<OpenEnvir
     const choices = single !== null ? [single] : environments === null ? [] : [...byName.values()];
     const hasAgents = choices.some(({ parts }) => parts.agent !== undefined);
     if (hasAgents && shared.length > 0) {
-      throw new UsageError("tools: an agent sends the tools of its requests itself");
+      throw new UsageError("tools: they cannot stand beside an agent", {
+        advice: "Leave them out: an agent sends the tools of its requests itself.",
+      });
     }
     for (const choice of choices.length > 0 ? choices : [null]) {
       checkNames([...choice === null ? [] : [choice], ...shared]);

@@ -88,15 +88,7 @@ function readTool(name: string, tool: unknown): Tool {
   return { name, description, parameters: JSON.parse(stringify(parameters)) };
 }
 
-const JSON_TYPES: readonly unknown[] = [
-  "string",
-  "number",
-  "integer",
-  "boolean",
-  "object",
-  "array",
-  "null",
-];
+const JSON_TYPES: unknown[] = "string number integer boolean object array null".split(" ");
 const NO_PARAMETERS = { type: "object", properties: {} };
 
 function propertiesOf(parameters: unknown, at: string): Record<string, unknown> {
@@ -109,7 +101,10 @@ function propertiesOf(parameters: unknown, at: string): Record<string, unknown> 
     if (!isObject(property)) throw new TypeError(`${schema}, ${name} is ${kindOf(property)}`);
     const unknown = [property["type"] ?? []].flat().find((type) => !JSON_TYPES.includes(type));
     if (unknown !== undefined) {
-      throw new TypeError(`${schema}, the type of ${name} is ${stringify(unknown)}`);
+      const known = JSON_TYPES.join(", ");
+      throw new TypeError(
+        `${at}.parameters: the type of ${name} is ${stringify(unknown)}, expected ${known}`,
+      );
     }
   }
   const missing = Array.isArray(required)
