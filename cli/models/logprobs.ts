@@ -15,8 +15,8 @@ export type LogprobsFlags = FlagsOf<"LOGPROBS"> & { model: string };
  * both are encoded separately, because a model that continues the prompt makes no such token.
  */
 function encodeTogether(tokenizer: Tokenizer, prompt: string, completion: string): number[] {
-  const before = tokenizer.encode(prompt);
-  return goesOn(before, tokenizer.encode(prompt + completion)) ??
+  const before = encodePrompt(tokenizer, prompt);
+  return goesOn(before, encodePrompt(tokenizer, prompt + completion)) ??
     [...before, ...encodeRest(tokenizer, completion)];
 }
 
@@ -30,8 +30,8 @@ function encodeRest(tokenizer: Tokenizer, text: string): number[] {
 /** The ids of a prompt. One that a chat template wrote has its first token already. */
 function encodePrompt(tokenizer: Tokenizer | null, prompt: string | undefined): number[] {
   if (tokenizer === null || prompt === undefined) return [];
-  const ids = tokenizer.encode(prompt),
-    plain = tokenizer.encode(prompt, { addSpecialTokens: false });
+  const ids = tokenizer.encode(prompt);
+  const plain = tokenizer.encode(prompt, { addSpecialTokens: false });
   return ids[0] === plain[0] ? plain : ids;
 }
 
