@@ -38,7 +38,7 @@ import {
 
 /** Lines of the curve, and columns of the whole picture. */
 const HEIGHT = 8, WIDTH = 80;
-/** Completions of the newest step that are shown. */
+/** Different completions of the newest step that are shown, of those that are read. */
 const COMPLETIONS = 4, READ = 64;
 const REDRAW_MS = 2000;
 
@@ -102,7 +102,6 @@ class WatchedRun {
       rewards: (curve?.smooth ?? []).filter((value) => value !== null),
       steps: [curve?.steps[0] ?? 0, curve?.steps.at(-1) ?? 0],
       now: this.#metrics.evaluation("last"),
-      // Equal ones say nothing new.
       completions: [...new Map(rows.map((row) => [row.completion, row])).values()]
         .slice(0, COMPLETIONS),
     };
