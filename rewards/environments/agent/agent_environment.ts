@@ -8,6 +8,7 @@ import { RgxError } from "../../../core/errors.ts";
 import { jsonObjectOrNull } from "../../../core/json_file.ts";
 import { LineProcess } from "../../../core/machine/line_process.ts";
 import { runningTimeout } from "../../../core/machine/running_time.ts";
+import { Limiter } from "../../../core/remote/limiter.ts";
 import { Late } from "../../time_limit.ts";
 import type { Environment } from "../environment.ts";
 import {
@@ -31,7 +32,7 @@ export function agentEnvironment(
   command: readonly string[],
   { most, maxPromptTokens }: { most: number; maxPromptTokens: number },
 ): Environment {
-  const port = new AgentPort(), places = new Places(most), agents = new Set<Agent>();
+  const port = new AgentPort(), places = new Limiter(most), agents = new Set<Agent>();
   return sessionEnvironment(name, {
     open: () =>
       Promise.resolve({ step: true, reward: true, tools: [], agent: { maxPromptTokens } }),
@@ -47,24 +48,6 @@ export function agentEnvironment(
   });
 }
 
-/** What limits how many agents run at the same time. */
-class Places {
-  readonly #waiting: (() => void)[] = [];
-
-  constructor(private free: number) {}
-
-  async take(): Promise<void> {
-    if (this.free > 0) this.free--;
-    else await new Promise<void>((resolve) => this.#waiting.push(resolve));
-  }
-
-  give(): void {
-    const next = this.#waiting.shift();
-    if (next === undefined) this.free++;
-    else next();
-  }
-}
-
 class Agent implements Session {
   /** One that has ended is not started again: its exit code is its result. */
   readonly isGone = false;
@@ -74,7 +57,8 @@ class Agent implements Session {
   #lastLine = "";
   #asked: Waiting | null = null;
   #hasAsked = false;
-  #hasPlace = false;
+  /** Of its place among the agents that run; null: it has none. */
+  #ticket: number | null = null;
   #isOver = false;
   /** Called when something has happened that may be waited for. */
   #wake = () => {};
@@ -84,15 +68,14 @@ class Agent implements Session {
   constructor(
     private readonly command: readonly string[],
     private readonly port: AgentPort,
-    private readonly places: Places,
+    private readonly places: Limiter,
     private readonly forget: () => void,
   ) {}
 
   async ask(call: BareCall, seconds: number): Promise<Said> {
     switch (call.call) {
       case "reset":
-        await this.places.take();
-        this.#hasPlace = true;
+        this.#ticket = await this.places.acquire();
         if (this.#isOver) await this.#forEver();
         this.#start(call);
         return await this.#next(Math.max(seconds, START_SECONDS));
@@ -197,7 +180,7 @@ class Agent implements Session {
 
   /** For what nobody waits any more. */
   async #forEver(): Promise<void> {
-    this.places.give();
+    this.#leavePlace();
     await new Promise(() => {});
   }
 
@@ -210,6 +193,11 @@ class Agent implements Session {
     for (const request of this.#requests.splice(0)) request.answer(over);
     this.#asked?.answer(over);
     await this.#process?.close({ atOnce: true });
-    if (this.#hasPlace) this.places.give();
+    this.#leavePlace();
+  }
+
+  #leavePlace(): void {
+    if (this.#ticket !== null) this.places.release(this.#ticket, "good");
+    this.#ticket = null;
   }
 }
