@@ -5,7 +5,8 @@
  */
 import assert from "node:assert/strict";
 import { withFolder } from "../core/testing.ts";
-import { assertWithin } from "../kernels/testing.ts";
+import { assertWithin, normals, stream } from "../kernels/testing.ts";
+import { quantizeQ6K } from "../kernels/weights/quantize_k.ts";
 import { goldenPath, readGoldenJson } from "../tests/golden.ts";
 import type { ModelConfig } from "./architectures/model_config.ts";
 import { CausalLM } from "./causal_lm.ts";
@@ -111,6 +112,25 @@ Deno.test("a GGUF file of a dense Granite 4, by llama.cpp or by rgx, is a Granit
       }
     });
   }));
+
+Deno.test("the last projection of each expert is quantised by the importance of its own columns", async () => {
+  const { config: mixture } = await readModelFolder(goldenPath("families/qwen3_moe"));
+  const config = { ...mixture, numLayers: 1, intermediateSize: 256 }, { count } = config.experts!;
+  const random = stream("experts"), size = 256 * config.hiddenSize;
+  const columns = normals(random, 256 * count).map((x) => x ** 4);
+  const values = normals(random, size * count), name = "blk.0.ffn_down_exps.weight";
+  const weights = () => Promise.resolve(values), importance = new Map([[name, columns]]);
+  const written: number[] = [];
+  const tensors = ggufTensors(config, weights, "q6_k", importance);
+  for await (const piece of tensors.find((tensor) => tensor.name === name)!.bytes()) {
+    written.push(...piece);
+  }
+  const wanted = Array.from({ length: count }, (_, e) => {
+    const each = Float32Array.from({ length: size }, (_, i) => columns[256 * e + i % 256]!);
+    return [...quantizeQ6K(values.subarray(e * size, (e + 1) * size), each)];
+  });
+  assert.deepEqual(written, wanted.flat());
+});
 
 Deno.test("a GGUF file of a gpt_oss without a RoPE scaling, or with a linear one, says so", () =>
   withFolder(async (temporary) => {

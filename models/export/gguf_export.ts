@@ -21,6 +21,7 @@ import {
   orderHeads,
   splitInGguf,
 } from "../formats/gguf/gguf_names.ts";
+import { elementCount } from "../formats/element_count.ts";
 import { transposeEach } from "../formats/expert_files.ts";
 import type { GgufMetadata, GgufTensorToWrite, GgufWritten } from "../formats/gguf/gguf_writer.ts";
 import type { MergedWeights } from "./merged_weights.ts";
@@ -155,7 +156,8 @@ export function ggufTensors(
     const isFloat = part === "positions" || part === "conv" || part === "router";
     const stored = isFloat ? "f32" : storedType(inMix(type, tensor, config), written, isHead);
     const heads = interleavedHeads(config, tensor), added = addedInGguf(config, tensor);
-    const order = headOrder(config, tensor);
+    const order = headOrder(config, tensor), label = ggufName(config, tensor);
+    const matrix = written.slice(-2), size = elementCount(matrix);
     const bytes = async function* () {
       const read = await weights(name, shape);
       const changed = added
@@ -163,19 +165,19 @@ export function ggufTensors(
         : part === "aLog"
         ? read.map((x) => -Math.exp(x))
         : read;
-      const values = order === null ? changed : orderHeads(changed, shape[0]!, order, true);
-      yield* encodePieces(
-        stored,
-        { name, shape: written },
-        transposed
-          ? transposeEach(values, 1, shape[0]!)
-          : heads === null
-          ? values
-          : interleaveHalves(values, shape[0]!, heads),
-        importanceOf(importance, ggufName(config, tensor), written.at(-1)!),
-      );
+      const ordered = order === null ? changed : orderHeads(changed, shape[0]!, order, true);
+      const values = transposed
+        ? transposeEach(ordered, 1, shape[0]!)
+        : heads === null
+        ? ordered
+        : interleaveHalves(ordered, shape[0]!, heads);
+      // The matrices of experts have columns of their own.
+      for (let at = 0; at < values.length; at += size) {
+        const of = importanceOf(importance, label, matrix.at(-1)!, at / size);
+        yield* encodePieces(stored, { name, shape: matrix }, values.subarray(at, at + size), of);
+      }
     };
-    return [{ name: ggufName(config, tensor), type: stored, shape: written, bytes }];
+    return [{ name: label, type: stored, shape: written, bytes }];
   });
   return [...ropeTensors(config), ...tensors];
 }
