@@ -82,6 +82,10 @@ test.inFolder("what does not go together is refused in one line", async (folder)
     "environment: bad.ts",
     /the environment file .*bad\.ts cannot be used: it has stap/,
   );
+  await refused(
+    "environment: {agent: [no_agent, x]}",
+    /: no_agent cannot be started: no such program/,
+  );
   const agent = `model: ${MODEL}\ntraining: {max_steps: 1, max_completion_length: 40}\n` +
     "environment: {agent: [solver, --fast]}\n";
   await Deno.writeTextFile(`${folder}/run.yaml`, agent);

@@ -34,8 +34,11 @@ export function agentEnvironment(
 ): Environment {
   const port = new AgentPort(), places = new Limiter(most), agents = new Set<Agent>();
   return sessionEnvironment(name, {
-    open: () =>
-      Promise.resolve({ step: true, reward: true, tools: [], agent: { maxPromptTokens } }),
+    async open() {
+      // A program that does not exist is found before the model is loaded.
+      await new LineProcess(command.slice(0, 1), () => {}).close({ atOnce: true });
+      return { step: true, reward: true, tools: [], agent: { maxPromptTokens } };
+    },
     begin: () => {
       const agent = new Agent(command, port, places, () => agents.delete(agent));
       agents.add(agent);
