@@ -14,8 +14,8 @@ export async function rowReader(
   name: string,
   shape: readonly [number, number],
 ): Promise<RowReader | null> {
-  const typeName = file.isFloat32?.(name) ? "F32" : file.typeOf(name)?.toUpperCase();
-  const type = [...GGML_TYPES.values()].find(({ name }) => name === typeName), width = shape[1];
+  const stored = file.dtype?.(name), width = shape[1];
+  const type = [...GGML_TYPES.values()].find(({ name }) => name === stored);
   if (type === undefined || width % type.weights !== 0) return null;
   const bytes = width / type.weights * type.bytes;
   if (!await file.bytesInto?.(name, shape, 0, new Uint8Array(bytes))) return null;

@@ -10,7 +10,7 @@ Deno.test("rows of a table are read in any order, from files that give parts of 
     label: "m",
     values: () => Promise.resolve(values),
     typeOf: () => null,
-    isFloat32: () => true,
+    dtype: () => "F32",
     bytes: () => Promise.resolve(whole),
     bytesInto: (_name, _shape, from, out) => {
       reads++;

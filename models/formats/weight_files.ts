@@ -131,12 +131,8 @@ class WeightFiles implements WeightReader {
     return dtype === null ? null : storedType(dtype);
   }
 
-  isFloat32(name: string): boolean {
-    return this.dtype(name) === "F32";
-  }
-
   /**
-   * The stored bytes of a tensor for which `typeOf` or `isFloat32` gives a type.
+   * The stored bytes of a tensor for which `dtype` gives a type.
    * @throws RgxError when its shape is not `shape`
    */
   async bytes(name: string, shape: readonly number[]): Promise<Uint8Array<ArrayBuffer>> {

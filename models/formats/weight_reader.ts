@@ -25,12 +25,12 @@ export interface WeightReader {
    */
   typeOf(name: string): WeightType | null;
   /**
-   * Whether a tensor is stored as float32, which has no storage type. Absent or false when its
-   * bytes cannot be read.
+   * The type of a tensor in its file, such as "F32" or "Q5_K"; null when there is no such tensor,
+   * or its bytes are not in order.
    */
-  isFloat32?(name: string): boolean;
+  dtype?(name: string): string | null;
   /**
-   * The stored bytes of a tensor for which `typeOf` or `isFloat32` gives a type.
+   * The stored bytes of a tensor for which `dtype` gives a type.
    * @throws RgxError for a wrong shape
    */
   bytes(name: string, shape: readonly number[]): Promise<Uint8Array<ArrayBuffer>>;

@@ -99,7 +99,7 @@ export function ggufWeights(file: GgufFile, config: ModelConfig): WeightReader {
     }
   };
   /** The type's name of a tensor whose bytes can be read; null for others. */
-  const typeOf = (name: string): string | null => {
+  const dtype = (name: string): string | null => {
     const place = places.get(name);
     if (place === undefined || place.transposed) return null;
     if (place.order?.columns || place.isRate) return null;
@@ -150,10 +150,10 @@ export function ggufWeights(file: GgufFile, config: ModelConfig): WeightReader {
       return heads === null ? values : splitHalves(values, shape[0]!, heads);
     },
     typeOf(name) {
-      const type = typeOf(name);
+      const type = dtype(name);
       return type === null ? null : storedType(type);
     },
-    isFloat32: (name) => typeOf(name) === "F32",
+    dtype,
     async bytes(name, shape) {
       const place = places.get(name)!, { stored, second, heads, order } = place;
       checkShape(place, shape);

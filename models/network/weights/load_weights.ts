@@ -95,7 +95,7 @@ export async function loadWeights(
   }
 
   function fileType(name: string): WeightType | "f32" | null {
-    return file?.typeOf(name) ?? (file?.isFloat32?.(name) ? "f32" : null);
+    return file?.typeOf(name) ?? (file?.dtype?.(name) === "F32" ? "f32" : null);
   }
 }
 
@@ -151,7 +151,7 @@ export async function tableRows(
   const { name, shape } = table, [rows, width] = shape as [number, number];
   const file = weightFile(source), reader = file && await rowReader(file, name, [rows, width]);
   if (reader !== null) return reader;
-  const values = Float32Array.from(await valuesOf(config, source, name, shape));
+  const values = await valuesOf(config, source, name, shape);
   return (ids) => {
     const out = new Float32Array(ids.length * width);
     ids.forEach((id, i) => out.set(values.subarray(id * width, (id + 1) * width), i * width));

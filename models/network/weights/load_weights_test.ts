@@ -42,7 +42,7 @@ function file(type: "f32" | "bf16" | "q8_0", inParts: boolean, seen: string[] = 
   const reader: WeightReader = {
     label: "a file",
     typeOf: (name) => matrices.has(name) && type !== "f32" ? type : null,
-    isFloat32: (name) => type === "f32" && matrices.has(name),
+    dtype: (name) => type === "f32" && matrices.has(name) ? "F32" : null,
     values: (name) => Promise.resolve(VALUES.get(name) ?? null),
     bytes: (name) => Promise.resolve(bytes(name)),
   };
