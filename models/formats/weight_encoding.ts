@@ -63,7 +63,7 @@ export function* encodePieces(
   for (let at = 0; at < values.length; at += PIECE) {
     const piece = values.subarray(at, at + PIECE);
     const each = importance &&
-      Float32Array.from(piece, (_, i) => importance[(at + i) % importance.length]!);
+      new Float32Array(piece.length).map((_, i) => importance[(at + i) % importance.length]!);
     yield encode(piece instanceof Float32Array ? piece : Float32Array.from(piece), each);
   }
 }
