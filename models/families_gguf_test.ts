@@ -14,7 +14,7 @@ import { readSafetensors } from "./formats/safetensors/safetensors.ts";
 import { withReference } from "./testing.ts";
 import { modelTensors } from "./architectures/mod.ts";
 import { ggufMetadata, ggufTensors } from "./export/gguf_export.ts";
-import { mergedWeights } from "./export/merged_weights.ts";
+import { type MergedWeights, mergedWeights } from "./export/merged_weights.ts";
 import { writeGguf } from "./formats/gguf/gguf_writer.ts";
 import { type ModelFolder, readModelFolder } from "./model_folder.ts";
 
@@ -130,6 +130,14 @@ Deno.test("the last projection of each expert is quantised by the importance of 
     return [...quantizeQ6K(values.subarray(e * size, (e + 1) * size), each)];
   });
   assert.deepEqual(written, wanted.flat());
+});
+
+Deno.test("biases stay float32 in a GGUF file of any type, as llama.cpp reads them", async () => {
+  const { config, weights } = await readModelFolder(goldenPath("families/gpt_oss"));
+  const biases = ggufTensors(config, weights as MergedWeights, "f16")
+    .filter(({ name }) => name.endsWith(".bias"));
+  assert.equal(biases.length, 8 * config.numLayers);
+  assert.deepEqual(new Set(biases.map(({ type }) => type)), new Set(["f32"]));
 });
 
 Deno.test("a GGUF file of a gpt_oss without a RoPE scaling, or with a linear one, says so", () =>

@@ -153,7 +153,7 @@ export function ggufTensors(
     if (split !== null) return splitTensors(config, tensor, split, { weights, type, importance });
     const written = ggufShape(config, tensor);
     const isHead = part === "head" || part === "embedding" && config.tieWordEmbeddings;
-    const isFloat = part === "positions" || part === "conv" || part === "router";
+    const isFloat = tensor.kind === "bias" || ["positions", "conv", "router"].includes(part);
     const stored = isFloat ? "f32" : storedType(inMix(type, tensor, config), written, isHead);
     const heads = interleavedHeads(config, tensor), added = addedInGguf(config, tensor);
     const order = headOrder(config, tensor), label = ggufName(config, tensor);
