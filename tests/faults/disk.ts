@@ -4,7 +4,15 @@
  */
 import assert from "node:assert/strict";
 import { argv } from "../command_line.ts";
-import { assertClean, assertSameRun, type Result, rgx, spawnRgx, tinyConfig } from "../support.ts";
+import {
+  assertClean,
+  assertSameRun,
+  ENVIRONMENT,
+  type Result,
+  rgx,
+  rgxProgram,
+  tinyConfig,
+} from "../support.ts";
 import { runCommand } from "../../core/machine/run_command.ts";
 import { RandomStream } from "../../core/philox.ts";
 import type { Campaign } from "./campaign.ts";
@@ -21,17 +29,36 @@ export async function faultLibrary(folder: string): Promise<string | null> {
   return compiled?.success ? path : null;
 }
 
-/** Runs `rgx` as a process of its own, killed after two minutes. @param started gets its id */
+/**
+ * Runs `rgx` as a process of its own, killed after three minutes.
+ * @param work done while it runs
+ * @param shell a command of a shell before it, such as one that sets limits
+ */
 export async function alone(
   args: readonly string[],
-  env: Record<string, string>,
-  started: (pid: number) => void = () => {},
+  env: Record<string, string> = {},
+  work: (pid: number, hasEnded: () => boolean) => unknown = () => {},
+  shell?: string,
 ): Promise<Result & { signal: string | null }> {
-  const child = spawnRgx(args, { env });
-  started(child.pid);
-  const timer = setTimeout(() => child.kill("SIGKILL"), 120_000);
-  const { code, signal, stdout, stderr } = await child.output();
-  clearTimeout(timer);
+  const before = shell === undefined ? [] : ["sh", "-c", `${shell}; exec "$@"`, "sh"];
+  const [program, ...given] = [...before, ...rgxProgram(args)];
+  const child = new Deno.Command(program!, {
+    args: given,
+    env: { ...ENVIRONMENT, ...env },
+    stdin: "null",
+    stdout: "piped",
+    stderr: "piped",
+  }).spawn();
+  let hasEnded = false;
+  const timer = setTimeout(() => child.kill("SIGKILL"), 180_000);
+  child.status.then(() => {
+    hasEnded = true;
+    clearTimeout(timer);
+  });
+  const [{ code, signal, stdout, stderr }] = await Promise.all([
+    child.output(),
+    work(child.pid, () => hasEnded),
+  ]);
   const text = new TextDecoder();
   return { code, signal, out: text.decode(stdout), err: text.decode(stderr) };
 }

@@ -6,14 +6,7 @@ import assert from "node:assert/strict";
 import { acceptUploads } from "../../hub/upload/testing.ts";
 import { TOKEN, withHub } from "../../hub/testing.ts";
 import { delay } from "../jobs/waiting.ts";
-import {
-  assertClean,
-  assertSameRun,
-  ENVIRONMENT,
-  rgx,
-  rgxProgram,
-  tinyConfig,
-} from "../support.ts";
+import { assertClean, assertSameRun, rgx, tinyConfig } from "../support.ts";
 import type { Campaign } from "./campaign.ts";
 import { alone } from "./disk.ts";
 
@@ -69,33 +62,6 @@ function send(pid: number, signal: Deno.Signal): void {
   } catch {
     // It has ended.
   }
-}
-
-/** Starts a command and does something to it while it runs. */
-async function during(
-  args: readonly string[],
-  work: (pid: number, ended: () => boolean) => Promise<void>,
-  shell = "",
-) {
-  const words = rgxProgram(args);
-  const [program, ...given] = shell === ""
-    ? words
-    : ["sh", "-c", `${shell}; exec "$@"`, "sh", ...words];
-  const child = new Deno.Command(program!, {
-    args: given,
-    env: ENVIRONMENT,
-    stdin: "null",
-    stdout: "piped",
-    stderr: "piped",
-  }).spawn();
-  let hasEnded = false;
-  child.status.then(() => hasEnded = true);
-  const [{ code, stdout, stderr }] = await Promise.all([
-    child.output(),
-    work(child.pid, () => hasEnded),
-  ]);
-  const text = new TextDecoder();
-  return { code, out: text.decode(stdout), err: text.decode(stderr) };
 }
 
 /** A group of control of the kernel with a limit of memory; null where none can be made. */
@@ -158,7 +124,7 @@ export async function processes(campaign: Campaign): Promise<void> {
     await campaign.try("kill -9 within the answer of a tool", `reply ${3 * i + 2}`, async () => {
       const { args, whole } = await train(dialogues);
       await Deno.writeTextFile(counter, String(3 * i + 2));
-      const { signal, err } = await alone(args, {});
+      const { signal, err } = await alone(args);
       assert.ok(signal === "SIGKILL", `it was not killed: ${err}`);
       await resumes(args, whole, err);
     });
@@ -166,7 +132,7 @@ export async function processes(campaign: Campaign): Promise<void> {
   for (const i of times(1, 10)) {
     await campaign.try("two runs start in one folder at once", `time ${i}`, async () => {
       const { args, whole } = await train(usual);
-      const both = await Promise.all([alone(args, {}), alone(args, {})]);
+      const both = await Promise.all([alone(args), alone(args)]);
       const codes = both.map(({ code }) => code).sort();
       const said = both.map(({ err }) => err).join("\n---\n");
       // The second one may also begin after the first one has ended.
@@ -179,7 +145,7 @@ export async function processes(campaign: Campaign): Promise<void> {
   for (const i of times(1, 10)) {
     await campaign.try("a process that a run has started is killed", `moment ${i}`, async () => {
       const { args, whole } = await train(slow);
-      const ended = await during(args, async (pid, hasEnded) => {
+      const ended = await alone(args, {}, async (pid, hasEnded) => {
         while (descendants(pid).length === 0 && !hasEnded()) await delay(5);
         await moment(i, 20);
         for (const one of descendants(pid)) send(one, "SIGKILL");
@@ -205,7 +171,7 @@ export async function processes(campaign: Campaign): Promise<void> {
       };
       const expected = await rgx(bench(`bench-whole-${i}`));
       assert.equal(expected.code, 0, expected.err);
-      const ended = await during(bench(`bench-${i}`), async (pid, hasEnded) => {
+      const ended = await alone(bench(`bench-${i}`), {}, async (pid, hasEnded) => {
         while (descendants(pid).length < 2 && !hasEnded()) await delay(5);
         await delay(50 + 120 * i);
         for (const one of descendants(pid).slice(0, 1)) send(one, "SIGKILL");
@@ -220,7 +186,7 @@ export async function processes(campaign: Campaign): Promise<void> {
     const seconds = 60;
     await campaign.try(`stopped by SIGSTOP for ${seconds} s`, `moment ${i}`, async () => {
       const { args, whole } = await train(slow);
-      const ended = await during(args, async (pid, hasEnded) => {
+      const ended = await alone(args, {}, async (pid, hasEnded) => {
         await moment(i, 3);
         const all = [pid, ...descendants(pid)];
         if (hasEnded()) return;
@@ -235,7 +201,7 @@ export async function processes(campaign: Campaign): Promise<void> {
   for (const files of isShort ? [64] : [20, 32, 48, 64]) {
     await campaign.try("few open files", `${files}`, async () => {
       const { args, whole } = await train(slow);
-      const ended = await during(args, () => Promise.resolve(), `ulimit -n ${files}`);
+      const ended = await alone(args, {}, () => {}, `ulimit -n ${files}`);
       assertClean(ended);
       if (files === 64) assert.equal(ended.code, 0, ended.err);
       await resumes(args, whole, ended.err);
@@ -246,7 +212,7 @@ export async function processes(campaign: Campaign): Promise<void> {
     if (group === null) break;
     await campaign.try("a limit of memory", `${megabytes} MiB`, async () => {
       const { args, whole } = await train(usual);
-      const ended = await during(args, () => Promise.resolve(), `echo $$ > ${group.procs}`);
+      const ended = await alone(args, {}, () => {}, `echo $$ > ${group.procs}`);
       // The kernel kills it; else it ends by itself, with a message.
       if (ended.code !== 137) assertClean(ended);
       await resumes(args, whole, ended.err);
