@@ -18,7 +18,7 @@ import config from "../deno.json" with { type: "json" };
 import { sha256OfFile } from "../core/checksums.ts";
 import { SAFE_V8_FLAGS, V8_FLAGS } from "../core/program_command.ts";
 import { VERSION } from "../core/version.ts";
-import { ASSETS, importsIn, packagesOf, ROOT } from "./architecture/imports.ts";
+import { ASSETS, packagesOf, reachedFrom, ROOT } from "./architecture/imports.ts";
 
 /** The modules with which the program and its threads start. No import names the threads. */
 const ENTRIES = [
@@ -139,20 +139,15 @@ const MODULE = /(\bfrom |\bimport |\bimport\(|\bnew URL\()"(\.[^"]+)\.ts"(?! wit
 async function writeProgram(): Promise<void> {
   const { stop, transform } = await import("esbuild");
   await Deno.remove(new URL(PROGRAM, ROOT), { recursive: true }).catch(() => {});
-  const waiting = [...ENTRIES], seen = new Set(ENTRIES), data = new Set(ASSETS);
+  const data = new Set(ASSETS);
   const write = async (path: string, code: string | Uint8Array) => {
     const url = new URL(PROGRAM + path, ROOT);
     await Deno.mkdir(new URL(".", url), { recursive: true });
     await Deno.writeFile(url, typeof code === "string" ? new TextEncoder().encode(code) : code);
   };
-  for (let path = waiting.pop(); path !== undefined; path = waiting.pop()) {
-    const text = await Deno.readTextFile(new URL(path, ROOT)), base = new URL(path, "file:///");
-    const asData = [...text.matchAll(DATA_IMPORT)].map(([, to]) => new URL(to!, base).pathname);
-    for (const file of asData) data.add(file.slice(1));
-    for (const to of importsIn(text, path)) {
-      if (seen.has(to) || asData.includes(`/${to}`)) continue;
-      seen.add(to);
-      waiting.push(to);
+  for (const [path, text] of reachedFrom(ENTRIES)) {
+    for (const [, to] of text.matchAll(DATA_IMPORT)) {
+      data.add(new URL(to!, new URL(path, "file:///")).pathname.slice(1));
     }
     const { code } = await transform(text, { loader: "ts", target: "esnext", charset: "utf8" });
     await write(scriptOf(path), code.replace(MODULE, '$1"$2.js"'));

@@ -66,14 +66,22 @@ const PACKAGE = new RegExp(
   "g",
 );
 
-/** The packages that some files import, and all files that they import. */
-export function packagesOf(entries: readonly string[]): Set<string> {
-  const packages = new Set<string>(), seen = new Set<string>(), waiting = [...entries];
+/** The sources that some files reach by imports, with themselves; a text is a source here, too. */
+export function* reachedFrom(entries: readonly string[]): Generator<[path: string, text: string]> {
+  const seen = new Set<string>(), waiting = [...entries];
   for (let path = waiting.pop(); path !== undefined; path = waiting.pop()) {
     if (seen.has(path) || !path.endsWith(".ts")) continue;
     seen.add(path);
     const text = Deno.readTextFileSync(new URL(path, ROOT));
     waiting.push(...importsIn(text, path));
+    yield [path, text];
+  }
+}
+
+/** The packages that some files import, and all files that they reach. */
+export function packagesOf(entries: readonly string[]): Set<string> {
+  const packages = new Set<string>();
+  for (const [, text] of reachedFrom(entries)) {
     for (const match of text.matchAll(PACKAGE)) packages.add((match[1] ?? match[2])!);
   }
   return packages;
