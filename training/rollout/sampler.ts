@@ -176,7 +176,7 @@ export class OwnSampler implements Sampler {
     private readonly model: CausalLM,
     private readonly training: RunConfig["training"],
     private readonly prompts: PromptEncoder,
-    private readonly activations: ActivationType = "float32",
+    private readonly activations: ActivationType,
   ) {
     this.kept = training.use_rollout_activations ? model.activationStore() : null;
   }
