@@ -21,11 +21,7 @@ export function rgxProgram(args: readonly string[], safe = false): string[] {
 }
 
 /** No colours, and no job: the tests themselves may run in one. */
-export const ENVIRONMENT: Record<string, string> = {
-  NO_COLOR: "1",
-  COLUMNS: "80",
-  SLURM_JOB_ID: "",
-};
+const ENVIRONMENT = { NO_COLOR: "1", COLUMNS: "80", SLURM_JOB_ID: "" };
 
 /** Starts `rgx` as a process without a terminal and without colours. */
 export function spawnRgx(
@@ -36,9 +32,13 @@ export function spawnRgx(
     stdin?: "piped" | "null";
     /** Use the V8 flags of `deno task rgx:safe`. */
     safe?: boolean;
+    /** A command of a shell before it, such as one that sets limits. */
+    shell?: string;
   } = {},
 ): Deno.ChildProcess {
-  const [program, ...given] = rgxProgram(args, options.safe);
+  const { shell } = options;
+  const before = shell === undefined ? [] : ["sh", "-c", `${shell}; exec "$@"`, "sh"];
+  const [program, ...given] = [...before, ...rgxProgram(args, options.safe)];
   return new Deno.Command(program!, {
     args: given,
     cwd: options.cwd ?? root,

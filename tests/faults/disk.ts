@@ -4,15 +4,7 @@
  */
 import assert from "node:assert/strict";
 import { argv } from "../command_line.ts";
-import {
-  assertClean,
-  assertSameRun,
-  ENVIRONMENT,
-  type Result,
-  rgx,
-  rgxProgram,
-  tinyConfig,
-} from "../support.ts";
+import { assertClean, assertSameRun, type Result, rgx, spawnRgx, tinyConfig } from "../support.ts";
 import { runCommand } from "../../core/machine/run_command.ts";
 import { RandomStream } from "../../core/philox.ts";
 import type { Campaign } from "./campaign.ts";
@@ -32,7 +24,7 @@ export async function faultLibrary(folder: string): Promise<string | null> {
 /**
  * Runs `rgx` as a process of its own, killed after three minutes.
  * @param work done while it runs
- * @param shell a command of a shell before it, such as one that sets limits
+ * @param shell a command of a shell before it
  */
 export async function alone(
   args: readonly string[],
@@ -40,15 +32,7 @@ export async function alone(
   work: (pid: number, hasEnded: () => boolean) => unknown = () => {},
   shell?: string,
 ): Promise<Result & { signal: string | null }> {
-  const before = shell === undefined ? [] : ["sh", "-c", `${shell}; exec "$@"`, "sh"];
-  const [program, ...given] = [...before, ...rgxProgram(args)];
-  const child = new Deno.Command(program!, {
-    args: given,
-    env: { ...ENVIRONMENT, ...env },
-    stdin: "null",
-    stdout: "piped",
-    stderr: "piped",
-  }).spawn();
+  const child = spawnRgx(args, { env, ...(shell === undefined ? {} : { shell }) });
   let hasEnded = false;
   const timer = setTimeout(() => child.kill("SIGKILL"), 180_000);
   child.status.then(() => {
