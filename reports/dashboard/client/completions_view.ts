@@ -144,8 +144,12 @@ export function completionTable(
   tokens: TokenRows,
   searched: Searched = { prompt: "", text: "" },
 ): Part {
-  const groups = Map.groupBy(rows, ({ step, prompt }) => `${step}\n${prompt}`);
-  return html`${[...groups.values()].map((group) => groupTable(group, weights, tokens, searched))}`;
+  return html`${byPrompt(rows).map((group) => groupTable(group, weights, tokens, searched))}`;
+}
+
+/** The completions of each prompt of a step. */
+export function byPrompt(rows: readonly CompletionRow[]): CompletionRow[][] {
+  return [...Map.groupBy(rows, ({ step, prompt }) => `${step}\n${prompt}`).values()];
 }
 
 function groupTable(
@@ -280,8 +284,8 @@ export class TokenRows {
     return `${this.run()} ${step} ${row}`;
   }
 
-  #toggle({ step, row }: CompletionRow): void {
-    const run = this.run(), key = `${run} ${step} ${row}`;
+  #toggle(completion: CompletionRow): void {
+    const run = this.run(), key = this.#key(completion), { step, row } = completion;
     const show = (part: Part) => {
       this.#shown.set(key, part);
       this.draw();

@@ -8,7 +8,7 @@ import type { Said } from "../launch.ts";
 import type { CompletionPage } from "../reading/completions.ts";
 import type { Spark } from "../reading/metrics_file.ts";
 import { Chart, type ShownRun } from "./chart.ts";
-import { completionTable, TokenRows } from "./completions_view.ts";
+import { byPrompt, completionTable, TokenRows } from "./completions_view.ts";
 import {
   ask,
   debounced,
@@ -172,8 +172,7 @@ function contents(
 
 /** Of some prompts the two best completions, and the two worst. */
 function bestAndWorst(rows: CompletionPage["rows"]): CompletionPage["rows"] {
-  const groups = [...Map.groupBy(rows, ({ step, prompt }) => `${step}\n${prompt}`).values()];
-  return groups.slice(0, PROMPTS).flatMap((group) => {
+  return byPrompt(rows).slice(0, PROMPTS).flatMap((group) => {
     const sorted = group.toSorted((a, b) => (b.advantage ?? 0) - (a.advantage ?? 0));
     const texts = [...new Set(sorted.map(({ completion }) => completion))];
     const shown = [...texts.slice(0, 2), ...texts.slice(-2)];
