@@ -152,21 +152,24 @@ class Agent implements Session {
   async #end(seconds: number): Promise<Said> {
     if (this.#process === null) await this.#stop();
     if (this.#isOver) return NOTHING;
-    const over = refusal(400, "the dialogue has ended, by a limit of its run", "dialogue_ended");
-    const refuse = () => {
-      for (const request of this.#requests.splice(0)) request.answer(over);
-    };
-    this.#asked?.answer(over);
-    refuse();
+    const why = "the dialogue has ended, by a limit of its run";
+    this.#refuse(why);
     const most = Math.min(seconds, END_SECONDS), begin = performance.now();
     // However often it asks.
     while (this.#process?.ended == null && performance.now() - begin < most * 1000) {
       if (!await this.#wait(most)) break;
-      refuse();
+      this.#refuse(why);
     }
     const hasEnded = this.#process?.exitCode === 0;
     await this.#stop();
     return hasEnded ? this.#result() : NOTHING;
+  }
+
+  /** Refuses all that it has asked, unless it was answered already. */
+  #refuse(why: string): void {
+    const over = refusal(400, why, "dialogue_ended");
+    for (const request of this.#requests.splice(0)) request.answer(over);
+    this.#asked?.answer(over);
   }
 
   /** Waits until something happens. @returns false: nothing has, in so many seconds */
@@ -192,9 +195,7 @@ class Agent implements Session {
     this.#isOver = true;
     this.port.forget(this.#key);
     this.forget();
-    const over = refusal(400, "the dialogue has ended", "dialogue_ended");
-    for (const request of this.#requests.splice(0)) request.answer(over);
-    this.#asked?.answer(over);
+    this.#refuse("the dialogue has ended");
     await this.#process?.close({ atOnce: true });
     this.#leavePlace();
   }
