@@ -19,7 +19,7 @@ import { type Limits, messagesOf } from "../../serve/prompt_tokens.ts";
 import type { ServedRequest } from "../../serve/request.ts";
 import { PLAIN_SAMPLING } from "../../serve/sampling_fields.ts";
 import type { PromptEncoder } from "../evaluation/prompt_encoder.ts";
-import type { DialogueRow } from "./segments.ts";
+import { type DialogueRow, idsOf } from "./segments.ts";
 
 /** Requests in a row that may be refused; an agent could repeat one for ever. */
 const MAX_REFUSED = 16;
@@ -135,14 +135,14 @@ export class AgentChat {
     }
     const ids = prompts[0]!;
     if (ids.length === 0) throw badRequest("the prompt is empty", "messages");
-    const row = this.#rowFor(ids), next = ids.slice(lengthOf(row));
+    const row = this.#rowFor(ids), next = ids.slice(row.prompt.ids.length + idsOf(row).length);
     return { served, ids, messages: messagesOf(fields, tokenizer), row, next };
   }
 
   /** The newest row that the ids go on with, or a new one. @throws ApiError when it is too long */
   #rowFor(ids: readonly number[]): DialogueRow {
     const goesOn = (row: DialogueRow) => {
-      const so = [...row.prompt.ids, ...row.segments.flatMap((segment) => segment.ids)];
+      const so = [...row.prompt.ids, ...idsOf(row)];
       return so.length < ids.length && so.every((id, i) => id === ids[i]);
     };
     const known = this.rows.findLast(goesOn), most = longestPrompt(this.options, this.options);
@@ -201,10 +201,6 @@ export class AgentChat {
     };
     return { message, reply: { status: 200, body } };
   }
-}
-
-function lengthOf({ prompt, segments }: DialogueRow): number {
-  return segments.reduce((sum, { ids }) => sum + ids.length, prompt.ids.length);
 }
 
 interface WholeBody {
