@@ -239,18 +239,29 @@ export class PromptEncoder {
   }
 
   /**
-   * A worked answer with its prompt. Of several messages those of the assistant are the model's,
-   * and the others are context.
+   * A worked answer with its prompt.
+   * @throws UsageError as `workedParts`
+   */
+  worked(entry: Entry, allAnswers: boolean): WorkedExample {
+    const { asked, segments } = this.workedParts(entry, allAnswers);
+    return { promptIds: this.prompt(asked).ids, segments };
+  }
+
+  /**
+   * A worked answer, and the problem before it. Of several messages those of the assistant are the
+   * model's, and the others are context.
    * @param allAnswers whether earlier answers belong to it, where one column has all messages
    * @throws UsageError for calls of tools that the chat template does not show
    */
-  worked(entry: Entry, allAnswers: boolean): WorkedExample {
+  workedParts(
+    entry: Entry,
+    allAnswers: boolean,
+  ): Pick<WorkedExample, "segments"> & { asked: Entry } {
     const { messages = [], answerMessages, isOneColumn } = entry;
     const first = messages.findIndex(({ role }) => role === "assistant");
     const hasEarlier = allAnswers && isOneColumn === true && first > 0;
     if (answerMessages === undefined && !hasEarlier) {
-      const ids = this.workedAnswer(entry);
-      return { promptIds: this.prompt(entry).ids, segments: [{ from: "model", ids }] };
+      return { asked: entry, segments: [{ from: "model", ids: this.workedAnswer(entry) }] };
     }
     const last = answerMessages ??
       [{ role: "assistant", content: workedAnswer(entry, this.settings.system_prompt) }];
@@ -258,7 +269,7 @@ export class PromptEncoder {
     const asked = hasEarlier ? { ...entry, messages: messages.slice(0, first) } : entry;
     return located(entry, () => {
       if ([...messages, ...answers].some(usesTools)) this.#checkTools();
-      return { promptIds: this.prompt(asked).ids, segments: this.#segments(asked, answers) };
+      return { asked, segments: this.#segments(asked, answers) };
     });
   }
 

@@ -105,7 +105,7 @@ export function longestLengths(
     teacherPrompt = Math.max(teacherPrompt, hinted?.ids.length ?? 0);
     if (!hasAnswers) continue;
     const answers = entry.preference === undefined
-      ? [idsOf(prompts.worked(entry, sft?.assistant_only_loss ?? false))]
+      ? [idsOf(prompts.workedParts(entry, sft?.assistant_only_loss ?? false))]
       : prompts.pairs([entry], dpo?.max_length ?? null).flatMap(({ chosen, rejected }) => [
         chosen,
         rejected,
@@ -139,7 +139,7 @@ export function typicalTokens(
   const answers = entries.flatMap((entry) =>
     entry.answer === null && entry.answerMessages === undefined
       ? []
-      : [idsOf(prompts.worked(entry, false)).length]
+      : [idsOf(prompts.workedParts(entry, false)).length]
   );
   return {
     promptTokens: mean(ids.map(({ length }) => length)),
