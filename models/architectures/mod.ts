@@ -218,6 +218,11 @@ export interface ModelTensor {
   embedding?: boolean;
 }
 
+/** Whether a tensor is a matrix, or one for each expert, whose biases are no matrix. */
+export function isMatrix({ kind, shape }: ModelTensor): boolean {
+  return kind === "weight" && shape.length > 1;
+}
+
 /** All tensors of the base model, as in a checkpoint in Hugging Face's format. */
 export function modelTensors(config: ModelConfig): ModelTensor[] {
   const { names, layerNorm, inOut } = architectureOf(config), d = config.hiddenSize;

@@ -18,6 +18,7 @@ import { fileValues } from "../formats/expert_files.ts";
 import {
   architectureOf,
   fileTensors,
+  isMatrix,
   type ModelTensor,
   modelTensors,
 } from "../architectures/mod.ts";
@@ -278,10 +279,6 @@ async function ggufTypes(path: string, config: ModelFolder["config"]) {
 async function folderTypes(path: string, config: ModelFolder["config"]) {
   const files = await openWeightFiles(path, config.tieWordEmbeddings);
   return ({ name }: ModelTensor) => files.dtype(name);
-}
-
-function isMatrix({ kind, shape }: ModelTensor): boolean {
-  return kind === "weight" && shape.length > 1;
 }
 
 function common(types: ReadonlySet<string | null>): FloatType {

@@ -4,7 +4,13 @@
  */
 import { UsageError } from "../../core/errors.ts";
 import { INT8_ACTIVATIONS } from "../../kernels/ops/matmul/spec.ts";
-import { architectureOf, embeddingName, headName, modelTensors } from "../architectures/mod.ts";
+import {
+  architectureOf,
+  embeddingName,
+  headName,
+  isMatrix,
+  modelTensors,
+} from "../architectures/mod.ts";
 import type { Linear } from "../network/linear.ts";
 import { type Network, withLinears } from "../network/weights/model_weights.ts";
 import type { ModelConfig } from "../architectures/model_config.ts";
@@ -29,7 +35,7 @@ export function requireInt8Weights(
   const storage = planStorage(config, "none", withInt8, (name) => files.typeOf(name));
   const { inOut } = architectureOf(config), head = headName(config);
   const isProduct = (name: string) => name === head || !inOut && name !== embeddingName(config);
-  const held = modelTensors(config).filter(({ name, shape }) => shape.length > 1 && isProduct(name))
+  const held = modelTensors(config).filter((tensor) => isMatrix(tensor) && isProduct(tensor.name))
     .map(({ name }) => storage.get(name) ?? null);
   if (!held.some(suits)) refuse(path, new Set(held.map((type) => type ?? "float32")));
 }

@@ -35,7 +35,7 @@ import {
   type Part,
 } from "./counted_step.ts";
 import { type Lengths, type RunNeeds, type StepSize, stepSize } from "./step_size.ts";
-import { modelTensors } from "../../models/architectures/mod.ts";
+import { isMatrix, modelTensors } from "../../models/architectures/mod.ts";
 import type { OptimizerKind } from "../step/state_tensors.ts";
 
 const MIN_RANK = 4;
@@ -482,8 +482,6 @@ export async function memoryParts(
 }
 
 function typesOf({ config, storage }: ModelSizes): string[] {
-  const matrices = modelTensors(config).filter(({ kind, shape }) =>
-    kind === "weight" && shape.length > 1
-  );
+  const matrices = modelTensors(config).filter(isMatrix);
   return [...new Set(matrices.map(({ name }) => storage.get(name) ?? "f32"))];
 }

@@ -8,7 +8,7 @@
  */
 import { UsageError } from "../../../core/errors.ts";
 import { PANEL } from "../../../kernels/weights/panel.ts";
-import { type ModelTensor, modelTensors } from "../../architectures/mod.ts";
+import { isMatrix, type ModelTensor, modelTensors } from "../../architectures/mod.ts";
 import { canFuseLayers } from "../fused_layers.ts";
 import {
   ALL_FLOAT,
@@ -77,8 +77,8 @@ export function planStorage(
 }
 
 /** Whether a weight may be stored: a router's choice is its floats', a convolution no product. */
-function isStored({ part, kind, shape }: ModelTensor): boolean {
-  return kind === "weight" && shape.length > 1 && part !== "router" && part !== "conv";
+function isStored(tensor: ModelTensor): boolean {
+  return isMatrix(tensor) && tensor.part !== "router" && tensor.part !== "conv";
 }
 
 /** Whether a weight can be stored in a type; the matrices of experts are whole panels of it. */
