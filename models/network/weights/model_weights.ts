@@ -11,6 +11,7 @@ import {
   type HeadModule,
   LAYER_NORMS,
   type LayerNorm,
+  type LayerPart,
   type Module,
 } from "../../architectures/architecture.ts";
 import {
@@ -353,21 +354,15 @@ export function arrangeWeights(
     ) as Record<Module, Linear>;
     const norms = LAYER_NORMS.filter((part) => hasPart(config, part, layer))
       .map((part) => [part, norm(modulePath(config, layer, part), part, layer)]);
+    const find = (part: LayerPart, kind = "") =>
+      hasPart(config, part, layer) ? get(`${modulePath(config, layer, part)}${kind}`) : null;
+    const aLog = find("aLog"), dtBias = find("dtBias");
     return {
       ...linears,
-      scalar: hasPart(config, "layerScalar", layer)
-        ? get(modulePath(config, layer, "layerScalar"))
-        : null,
-      conv: hasPart(config, "conv", layer)
-        ? get(`${modulePath(config, layer, "conv")}.weight`)
-        : null,
-      delta: hasPart(config, "aLog", layer)
-        ? {
-          aLog: get(modulePath(config, layer, "aLog")),
-          dtBias: get(modulePath(config, layer, "dtBias")),
-        }
-        : null,
-      sinks: hasPart(config, "sinks", layer) ? get(modulePath(config, layer, "sinks")) : null,
+      scalar: find("layerScalar"),
+      conv: find("conv", ".weight"),
+      delta: aLog !== null && dtBias !== null ? { aLog, dtBias } : null,
+      sinks: find("sinks"),
       norms: Object.fromEntries(norms),
     };
   });
