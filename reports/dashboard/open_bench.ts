@@ -6,24 +6,16 @@
  */
 import process from "node:process";
 import { chromium, type Page } from "playwright-core";
-import { metricsLine, withDashboard, writeRun } from "./testing.ts";
+import { metricsLine, withDashboard, writeLongMetrics, writeRun } from "./testing.ts";
 
 const [runs = 50, steps = 100_000] = Deno.args.map(Number);
 
-/** Writes metrics whose lines have 40 metrics more than those of tests. */
-async function writeMetrics(path: string): Promise<void> {
-  const more = Array.from({ length: 40 }, (_, i) => `,"time/phase_${i}":${Math.PI * i}`).join("");
-  using file = await Deno.create(path);
-  const writer = file.writable.getWriter(), encoder = new TextEncoder();
-  for (let step = 1; step <= steps;) {
-    let lines = "";
-    for (let i = 0; i < 1000 && step <= steps; i++, step++) {
-      const noise = 0.3 * Math.sin(step * step);
-      lines += metricsLine(step, step / steps + noise).replace(/}\n$/, `${more}}\n`);
-    }
-    await writer.write(encoder.encode(lines));
-  }
-  await writer.close();
+const MORE = Array.from({ length: 40 }, (_, i) => `,"time/phase_${i}":${Math.PI * i}`).join("");
+
+/** A line with 40 metrics more than those of tests. */
+function longLine(step: number): string {
+  const noise = 0.3 * Math.sin(step * step);
+  return metricsLine(step, step / steps + noise).replace(/}\n$/, `${MORE}}\n`);
 }
 
 /** Seconds of the processor that this program, and that the page's process have taken so far. */
@@ -71,7 +63,7 @@ async function scroll(page: Page): Promise<string> {
 
 await withDashboard(async (folder) => {
   await writeRun(`${folder}/run-0`, 0);
-  await writeMetrics(`${folder}/run-0/metrics.jsonl`);
+  await writeLongMetrics(`${folder}/run-0/metrics.jsonl`, steps, longLine);
   for (let i = 1; i < runs; i++) {
     await writeRun(`${folder}/run-${i}`, 0, { "metrics.jsonl": null });
     await Deno.link(`${folder}/run-0/metrics.jsonl`, `${folder}/run-${i}/metrics.jsonl`);

@@ -25,6 +25,22 @@ export function metricsLine(step: number, reward = step / 100): string {
   }) + "\n";
 }
 
+/** Writes metrics of many steps, a thousand at a time. */
+export async function writeLongMetrics(
+  path: string,
+  steps: number,
+  line: (step: number) => string = metricsLine,
+): Promise<void> {
+  using file = await Deno.create(path);
+  const writer = file.writable.getWriter(), encoder = new TextEncoder();
+  for (let step = 1; step <= steps;) {
+    let lines = "";
+    for (let n = 0; n < 1000 && step <= steps; n++) lines += line(step++);
+    await writer.write(encoder.encode(lines));
+  }
+  await writer.close();
+}
+
 /** Writes a run of this many steps; `change` replaces files (null: left out). */
 export async function writeRun(
   folder: string,

@@ -3,7 +3,7 @@
  * of the processor at the end as at the beginning; and a metrics file of a million lines.
  */
 import assert from "node:assert/strict";
-import { ask, metricsLine, withDashboard, writeRun } from "../../reports/dashboard/testing.ts";
+import { ask, withDashboard, writeLongMetrics, writeRun } from "../../reports/dashboard/testing.ts";
 import type { CurvesOfRun, Overview } from "../../reports/dashboard/data_routes.ts";
 import { argv } from "../command_line.ts";
 import { delay } from "../jobs/waiting.ts";
@@ -82,12 +82,8 @@ async function longRun(campaign: Campaign, steps: number): Promise<void> {
 async function longMetrics(campaign: Campaign, count: number): Promise<void> {
   const seconds = (from: number) => `${((performance.now() - from) / 1000).toFixed(1)} s`;
   await withDashboard(async (folder) => {
-    await writeRun(`${folder}/run`, 0, { "metrics.jsonl": "" });
-    for (let step = 1; step <= count;) {
-      let lines = "";
-      for (let n = 0; n < 1000 && step <= count; n++) lines += metricsLine(step++);
-      await Deno.writeTextFile(`${folder}/run/metrics.jsonl`, lines, { append: true });
-    }
+    await writeRun(`${folder}/run`, 0, { "metrics.jsonl": null });
+    await writeLongMetrics(`${folder}/run/metrics.jsonl`, count);
     for (const command of ["report", "curves"]) {
       const begin = performance.now();
       const out = command === "curves" ? ["--output", `${campaign.folder}/curves.png`] : [];
