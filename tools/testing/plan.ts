@@ -9,8 +9,13 @@ import type { Job } from "./processes.ts";
 /** A check that counts as one test, or a run of `deno test`. */
 export interface PlannedJob extends Job {
   kind: "check" | "tests";
-  /** Its processes wait for each other and for limits of time: it runs beside the others. */
+  /**
+   * Its processes wait for each other and for limits of time: it runs beside the others, and has the
+   * processor first, since these jobs take longest together.
+   */
   waits?: boolean;
+  /** It is about dist/rgx, which `.ci/run` builds meanwhile. */
+  needsExecutable?: boolean;
   /** Test files that run as one module. */
   together?: readonly string[];
 }
@@ -25,6 +30,11 @@ const PAGES = [...Deno.readDirSync(new URL("../../docs/", import.meta.url))]
 
 /** They wait for jobs of a real SLURM for minutes, and use little processor time. */
 const SLURM = ["tests/jobs/slurm_cluster_test.ts", "tests/jobs/slurm_ranks_test.ts"];
+
+const EXECUTABLE = [
+  "tests/project/executable_test.ts",
+  "tests/project/executable_ranks_test.ts",
+];
 
 /** Starts the program for every command of the pages. */
 const PAGES_TEST = "tests/project/pages_test.ts";
@@ -170,7 +180,7 @@ export function fastPlan(): PlannedJob[] {
  * of bounds traps. (The native kernels, of the same sources, run between unmapped pages.)
  */
 export function fullPlan(): PlannedJob[] {
-  const own = ["tests/commands/", "tests/jobs/", PAGES_TEST];
+  const own = ["tests/commands/", "tests/jobs/", PAGES_TEST, ...EXECUTABLE];
   const onEachDevice = testFiles("models").filter((path) =>
     Deno.readTextFileSync(new URL(path, ROOT)).includes("each_device_testing.ts")
   );
@@ -178,6 +188,7 @@ export function fullPlan(): PlannedJob[] {
     { ...tests("a real SLURM", SLURM), waits: true },
     { ...tests("jobs and ranks", [`--ignore=${SLURM}`, "tests/jobs/"]), waits: true },
     { ...tests("the commands of the pages", [PAGES_TEST]), waits: true },
+    { ...tests("the executable", EXECUTABLE), needsExecutable: true },
     tests("conformance of the kernels", ["kernels/conformance/"]),
     // They share what they import, and the pipelines of one emulated card.
     { ...tests("models on each device", []), together: onEachDevice },

@@ -8,6 +8,8 @@
  *     deno task test --changed [REF]     the tests that changes since REF (HEAD) can reach
  *     deno task test --watch FILE…       runs them again after every change
  */
+import { processIsAlive } from "../../core/machine/process_alive.ts";
+import { exists } from "../../core/paths.ts";
 import { V8_FLAGS } from "../../core/program_command.ts";
 import { ROOT } from "../architecture/imports.ts";
 import { changedFiles, reachedTests, readSources } from "./changed.ts";
@@ -68,10 +70,22 @@ const report = ({ job, success, text, seconds }: JobResult) => {
 };
 const modules = Deno.makeTempDirSync();
 const plan = planOf(Deno.args).map((job) => asOneModule(job, modules));
-const waits = ({ waits = false }: PlannedJob) => waits;
+/** Waits for the process RGX_TEST_COMPILING, which builds the executable. */
+async function executableIsBuilt(): Promise<void> {
+  const builder = Number(Deno.env.get("RGX_TEST_COMPILING") ?? 0);
+  if (builder === 0) return;
+  while (processIsAlive(builder)) await new Promise((resolve) => setTimeout(resolve, 200));
+  summary.addCheck("the executable is built", await exists(new URL("dist/rgx", ROOT).pathname));
+}
+
+const later = plan.filter(({ needsExecutable }) => needsExecutable);
+const waiting = plan.filter(({ waits }) => waits);
+const others = plan.filter((job) => !later.includes(job) && !waiting.includes(job))
+  .map((job) => ({ ...job, isPatient: waiting.length > 0 }));
 await Promise.all([
-  runJobs(plan.filter((job) => !waits(job)), CONCURRENCY, ROOT, report),
-  runJobs(plan.filter(waits), 1, ROOT, report),
+  runJobs(others, CONCURRENCY, ROOT, report),
+  runJobs(waiting, 1, ROOT, report),
+  executableIsBuilt().then(() => runJobs(later, 1, ROOT, report)),
 ]);
 Deno.removeSync(modules, { recursive: true });
 console.log(`\n${((performance.now() - start) / 60_000).toFixed(1)} minutes`);
