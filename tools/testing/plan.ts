@@ -143,7 +143,7 @@ function quickTests(...rooms: string[]): string[] {
 /** The quick ones among the tests in `tests/`. */
 const QUICK_ACROSS_ROOMS = [
   "tests/answers/corpus_test.ts",
-  "tests/architecture_test.ts",
+  "tests/project/architecture_test.ts",
   "tests/commands/train_dry_run_test.ts",
 ];
 

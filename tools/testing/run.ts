@@ -21,7 +21,7 @@ import { Summary } from "./summary.ts";
 const CONCURRENCY = 2;
 
 /** This test does not import the sources that it reads. */
-const READS_ALL_SOURCES = "tests/architecture_test.ts";
+const READS_ALL_SOURCES = "tests/project/architecture_test.ts";
 
 function planOf(args: readonly string[]): PlannedJob[] {
   const [flag, ...rest] = args;

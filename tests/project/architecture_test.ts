@@ -11,9 +11,9 @@ import {
   ROOMS,
   ROOT,
   sourcesIn,
-} from "../tools/architecture/imports.ts";
-import { PAGES, pictures, withGenerated } from "../tools/architecture/page.ts";
-import { circleIn, entriesOf, foldersOf } from "../tools/architecture/rooms.ts";
+} from "../../tools/architecture/imports.ts";
+import { PAGES, pictures, withGenerated } from "../../tools/architecture/page.ts";
+import { circleIn, entriesOf, foldersOf } from "../../tools/architecture/rooms.ts";
 
 const MAX_LINES = 700, MAX_COLUMNS = 100, MAX_FILES = 25;
 
