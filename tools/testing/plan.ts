@@ -10,8 +10,8 @@ import type { Job } from "./processes.ts";
 export interface PlannedJob extends Job {
   kind: "check" | "tests";
   /**
-   * Its processes wait for each other and for limits of time: it runs beside the others, and has the
-   * processor first, since these jobs take longest together.
+   * Its processes wait for each other and for limits of time: it runs beside the others, and has
+   * the processor first, since these jobs take longest together.
    */
   waits?: boolean;
   /** It is about dist/rgx, which `.ci/run` builds meanwhile. */
