@@ -49,7 +49,7 @@ test.inFolder("a reward from a file trains; its logs are in metrics and completi
     warnings[0]!,
     /reward mine failed and counts 0: even start \(line 7.*completion was "/,
   );
-  const [step] = (await metricsWithoutClock(`${dir}/run`)).filter(({ split }) => split === "train");
+  const [step] = await metricsWithoutClock(`${dir}/run`, "train");
   assert.equal(step!["mine/tokens"], step!["completions/mean_length"]);
   assert.notEqual(step!["loss"], 1e6);
   assert.ok(Number(step!["rewards/mine/errors"]) > 0);

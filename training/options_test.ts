@@ -38,7 +38,7 @@ async function withRuns(
         training: { max_steps: 3, learning_rate: 2e-2, num_iterations: 3, ...training },
       });
       await trainOn(device, config, { rubric: VARYING_RUBRIC });
-      return (await metricsWithoutClock(path)).filter(({ split }) => split === "train") as Line[];
+      return (await metricsWithoutClock(path, "train")) as Line[];
     }, device)
   );
 }
@@ -189,9 +189,7 @@ Deno.test("prompts are refused above max_prompt_length, or keep their last token
     assert.deepEqual(cut.ids, whole.ids.slice(-12));
     const { summary } = await trainOn(device, config, { rubric: VARYING_RUBRIC });
     assert.equal(summary.status, "completed");
-    const [line] = (await metricsWithoutClock(`${dir}/cut`)).filter(({ split }) =>
-      split === "train"
-    );
+    const [line] = await metricsWithoutClock(`${dir}/cut`, "train");
     const tokens = summary.tokens_generated;
     assert.equal(line!.num_tokens, tokens + 8 * 12);
   });

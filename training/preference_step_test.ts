@@ -4,7 +4,7 @@ import { loadConfig } from "../configs/load.ts";
 import type { DpoSection } from "../configs/schema/run_config.ts";
 import { DPO } from "../configs/schema/data_keys.ts";
 import { defaultsOf } from "../configs/types/key_spec.ts";
-import { withFolder } from "../core/testing.ts";
+import { test } from "../core/testing.ts";
 import { createReferenceDevice } from "../kernels/devices/reference/device.ts";
 import { createDevice } from "../kernels/mod.ts";
 import { ALONE } from "../cluster/ranks/ranks.ts";
@@ -129,73 +129,68 @@ Deno.test("a step on preferences is a step of TRL's DPOTrainer, with its metrics
   }
 });
 
-Deno.test("held-out pairs are evaluated, and cut, as by TRL's DPOTrainer", () =>
-  withFolder(async (folder) => {
-    const { config } = await configIn(folder), { problems, prompts } = await openRun(config);
-    const entries = recorded.rows.map((_, i) => problems.trainEntry(i));
-    const device = createReferenceDevice({ float: "f64" });
-    const model = await storiesModel(device, false);
-    for (const { max_length, lengths, metrics } of evaluated) {
-      const pairs = prompts.pairs(entries, max_length);
-      assert.equal(pairs.length, lengths.length, "pairs without room for an answer");
-      const found = await evaluatePairs(model, pairs, {
-        microBatchSize: 5,
-        settings: defaultsOf(DPO),
-        reference: adapterOffReference(model),
-        ranks: ALONE,
-      });
-      // TRL's count of tokens and its epoch belong to training.
-      assert.equal(Object.keys(found).length, Object.keys(metrics).length - 2);
-      for (const [name, value] of Object.entries(metrics)) {
-        const key = name.replace("eval_", "");
-        if (key === "num_tokens" || key === "epoch") continue;
-        const off = Math.abs(found[key]! - value) / Math.max(1, Math.abs(value));
-        assert.ok(off < 3e-5, `max_length ${max_length}: ${key} is ${found[key]}, not ${value}`);
-      }
-    }
-  }));
-
-Deno.test("a run evaluates held-out pairs before, while and after training", () =>
-  withFolder(async (folder) => {
-    const parts = await configIn(folder, {
-      eval_dataset_name: `${folder}/pairs.jsonl`,
-      eval: { num_examples: 12 },
-      eval_strategy: "steps",
-      eval_steps: 2,
-      max_length: 14,
+test.inFolder("held-out pairs are evaluated, and cut, as by TRL's DPOTrainer", async (folder) => {
+  const { config } = await configIn(folder), { problems, prompts } = await openRun(config);
+  const entries = recorded.rows.map((_, i) => problems.trainEntry(i));
+  const device = createReferenceDevice({ float: "f64" });
+  const model = await storiesModel(device, false);
+  for (const { max_length, lengths, metrics } of evaluated) {
+    const pairs = prompts.pairs(entries, max_length);
+    assert.equal(pairs.length, lengths.length, "pairs without room for an answer");
+    const found = await evaluatePairs(model, pairs, {
+      microBatchSize: 5,
+      settings: defaultsOf(DPO),
+      reference: adapterOffReference(model),
+      ranks: ALONE,
     });
-    await run(parts);
-    const lines = (await metricsWithoutClock(`${folder}/run`))
-      .filter(({ split }) => split === "eval");
-    assert.deepEqual(lines.map(({ step }) => step), [0, 2, 3]);
-    const margins = lines.map((line) => Number(line["eval_rewards/margins"]));
-    assert.equal(margins[0], 0);
-    assert.ok(margins[2]! > 0.05, String(margins));
-    assert.ok(Number(lines[2]!["eval_loss"]) < Number(lines[0]!["eval_loss"]));
-  }));
-
-Deno.test("texts without a prompt have what both begin with as their prompt", () =>
-  withFolder(async (folder) => {
-    const { config } = await configIn(folder);
-    const row = { chosen: "Tom went to the park.", rejected: "Tom went away." };
-    await Deno.writeTextFile(`${folder}/pairs.jsonl`, JSON.stringify(row));
-    const { question, preference } = (await openRun(config)).problems.trainEntry(0);
-    assert.equal(question, "Tom went");
-    assert.deepEqual([preference!.chosen, preference!.rejected], [" to the park.", " away."]);
-  }));
-
-Deno.test("the tokens of a preference are TRL's", () =>
-  withFolder(async (folder) => {
-    const { config } = await configIn(folder);
-    const { problems, prompts } = await openRun(config);
-    for (const [i, expected] of recorded.ids.entries()) {
-      const { promptIds, chosen, rejected } = prompts.pair(problems.trainEntry(i));
-      assert.deepEqual(
-        { prompt_ids: promptIds, chosen_ids: chosen, rejected_ids: rejected },
-        expected,
-      );
+    // TRL's count of tokens and its epoch belong to training.
+    assert.equal(Object.keys(found).length, Object.keys(metrics).length - 2);
+    for (const [name, value] of Object.entries(metrics)) {
+      const key = name.replace("eval_", "");
+      if (key === "num_tokens" || key === "epoch") continue;
+      const off = Math.abs(found[key]! - value) / Math.max(1, Math.abs(value));
+      assert.ok(off < 3e-5, `max_length ${max_length}: ${key} is ${found[key]}, not ${value}`);
     }
-  }));
+  }
+});
+
+test.inFolder("a run evaluates held-out pairs before, while and after training", async (folder) => {
+  const parts = await configIn(folder, {
+    eval_dataset_name: `${folder}/pairs.jsonl`,
+    eval: { num_examples: 12 },
+    eval_strategy: "steps",
+    eval_steps: 2,
+    max_length: 14,
+  });
+  await run(parts);
+  const lines = await metricsWithoutClock(`${folder}/run`, "eval");
+  assert.deepEqual(lines.map(({ step }) => step), [0, 2, 3]);
+  const margins = lines.map((line) => Number(line["eval_rewards/margins"]));
+  assert.equal(margins[0], 0);
+  assert.ok(margins[2]! > 0.05, String(margins));
+  assert.ok(Number(lines[2]!["eval_loss"]) < Number(lines[0]!["eval_loss"]));
+});
+
+test.inFolder("texts without a prompt have what both begin with as their prompt", async (folder) => {
+  const { config } = await configIn(folder);
+  const row = { chosen: "Tom went to the park.", rejected: "Tom went away." };
+  await Deno.writeTextFile(`${folder}/pairs.jsonl`, JSON.stringify(row));
+  const { question, preference } = (await openRun(config)).problems.trainEntry(0);
+  assert.equal(question, "Tom went");
+  assert.deepEqual([preference!.chosen, preference!.rejected], [" to the park.", " away."]);
+});
+
+test.inFolder("the tokens of a preference are TRL's", async (folder) => {
+  const { config } = await configIn(folder);
+  const { problems, prompts } = await openRun(config);
+  for (const [i, expected] of recorded.ids.entries()) {
+    const { promptIds, chosen, rejected } = prompts.pair(problems.trainEntry(i));
+    assert.deepEqual(
+      { prompt_ids: promptIds, chosen_ids: chosen, rejected_ids: rejected },
+      expected,
+    );
+  }
+});
 
 Deno.test("the derivatives of each loss are those of its values", () => {
   const at = { chosen: -3, rejected: -5.5, refChosen: -4, refRejected: -5 };
@@ -211,131 +206,124 @@ Deno.test("the derivatives of each loss are those of its values", () => {
   }
 });
 
-Deno.test("a run on preferences that was stopped ends with the same bits", () =>
-  withFolder(async (folder) => {
-    const whole = await configIn(folder, { output_dir: `${folder}/whole` });
-    await run(whole);
-    const parts = await configIn(folder);
-    await run(parts, { stopAfter: 1 });
-    await run(parts, { resume: true });
-    const bytes = (name: string) => Deno.readFile(`${folder}/${name}/model.safetensors`);
-    assert.deepEqual(await bytes("run"), await bytes("whole"));
-    // There is nothing left to do, which changes nothing.
-    await run(parts, { resume: true });
-    assert.deepEqual(await bytes("run"), await bytes("whole"));
-    const lines = await metricsWithoutClock(`${folder}/run`);
-    assert.deepEqual(lines, await metricsWithoutClock(`${folder}/whole`));
-    const [first, , third] = lines;
-    assert.ok(Math.abs(Number(first!.loss) - Math.LN2) < 1e-6);
-    assert.ok(Number(third!["rewards/margins"]) > 0.1, "the margin has not grown");
-    assert.equal(third!["split"], "train");
-  }));
+test.inFolder("a run on preferences that was stopped ends with the same bits", async (folder) => {
+  const whole = await configIn(folder, { output_dir: `${folder}/whole` });
+  await run(whole);
+  const parts = await configIn(folder);
+  await run(parts, { stopAfter: 1 });
+  await run(parts, { resume: true });
+  const bytes = (name: string) => Deno.readFile(`${folder}/${name}/model.safetensors`);
+  assert.deepEqual(await bytes("run"), await bytes("whole"));
+  // There is nothing left to do, which changes nothing.
+  await run(parts, { resume: true });
+  assert.deepEqual(await bytes("run"), await bytes("whole"));
+  const lines = await metricsWithoutClock(`${folder}/run`);
+  assert.deepEqual(lines, await metricsWithoutClock(`${folder}/whole`));
+  const [first, , third] = lines;
+  assert.ok(Math.abs(Number(first!.loss) - Math.LN2) < 1e-6);
+  assert.ok(Number(third!["rewards/margins"]) > 0.1, "the margin has not grown");
+  assert.equal(third!["split"], "train");
+});
 
-Deno.test("the memory of a step on preferences is planned, with the reference's pass", () =>
-  withFolder(async (folder) => {
-    // The plan takes the longest pair for all of them.
-    const rows = Array(12).fill(JSON.stringify(recorded.rows[0])).join("\n");
-    await Deno.writeTextFile(`${folder}/equal.jsonl`, rows);
-    const { planned, measured } = await run(
-      await configIn(folder, {
-        dataset_name: `${folder}/equal.jsonl`,
-        max_steps: 1,
-        per_device_train_batch_size: 12,
-        gradient_accumulation_steps: 1,
-      }),
-    );
-    const ratio = measured / planned;
-    assert.ok(ratio > 0.9 && ratio < 1.01, `${measured} of ${planned} bytes`);
-  }));
+test.inFolder("the memory of a step on preferences is planned, with the reference's pass", async (folder) => {
+  // The plan takes the longest pair for all of them.
+  const rows = Array(12).fill(JSON.stringify(recorded.rows[0])).join("\n");
+  await Deno.writeTextFile(`${folder}/equal.jsonl`, rows);
+  const { planned, measured } = await run(
+    await configIn(folder, {
+      dataset_name: `${folder}/equal.jsonl`,
+      max_steps: 1,
+      per_device_train_batch_size: 12,
+      gradient_accumulation_steps: 1,
+    }),
+  );
+  const ratio = measured / planned;
+  assert.ok(ratio > 0.9 && ratio < 1.01, `${measured} of ${planned} bytes`);
+});
 
-Deno.test("epochs decide the steps of a run on preferences where max_steps does not", () =>
-  withFolder(async (folder) => {
-    const { config } = await configIn(folder, { max_steps: -1, num_train_epochs: 2.5 });
-    // 12 rows are 3 steps of 4.
-    assert.equal(runSizes(config, 12, "sft").warmStartSteps, 8);
-    assert.throws(() => runSizes(config, 3, "sft"), /a step takes 4 pairs, the data has 3/);
-  }));
+test.inFolder("epochs decide the steps of a run on preferences where max_steps does not", async (folder) => {
+  const { config } = await configIn(folder, { max_steps: -1, num_train_epochs: 2.5 });
+  // 12 rows are 3 steps of 4.
+  assert.equal(runSizes(config, 12, "sft").warmStartSteps, 8);
+  assert.throws(() => runSizes(config, 3, "sft"), /a step takes 4 pairs, the data has 3/);
+});
 
-Deno.test("rgx dpo takes TRL's keys without a section, and names what it does not read", () =>
-  withFolder(async (folder) => {
-    const { config, notes } = await configIn(folder, {
-      beta: 0.4,
-      loss_type: "robust",
-      label_smoothing: 0.1,
-      num_generations: 4,
-      rewards: ["correctness"],
+test.inFolder("rgx dpo takes TRL's keys without a section, and names what it does not read", async (folder) => {
+  const { config, notes } = await configIn(folder, {
+    beta: 0.4,
+    loss_type: "robust",
+    label_smoothing: 0.1,
+    num_generations: 4,
+    rewards: ["correctness"],
+  });
+  assert.deepEqual(config.dpo, {
+    beta: 0.4,
+    loss_type: "robust",
+    label_smoothing: 0.1,
+    max_length: null,
+    reference_free: false,
+  });
+  assert.deepEqual(notes.filter((note) => note.startsWith("rgx dpo")), [
+    "rgx dpo does not read keys of GRPO: rewards, num_generations",
+  ]);
+});
+
+test.inFolder("what has no effect on preferences is refused, and elsewhere noted", async (folder) => {
+  await assert.rejects(
+    configIn(folder, { dpo: { label_smoothing: 0.2 } }),
+    /dpo\.label_smoothing: has no effect with loss_type sigmoid: robust reads it/,
+  );
+  const { config, notes } = await loadConfig({
+    _base_: "rgx:experiments/quickstart.yaml",
+    dpo: { beta: 0.2 },
+  });
+  assert.equal(config.dpo, null);
+  assert.ok(notes.some((note) => /dpo: has no effect here/.test(note)), notes.join("\n"));
+});
+
+test.inFolder("rows without two different answers are refused with their line", async (folder) => {
+  const refusals: [row: unknown, message: RegExp][] = [
+    [
+      { prompt: "a", chosen: "b", rejected: "b" },
+      /pairs\.jsonl:2: chosen and rejected are equal/,
+    ],
+    [{ prompt: "a", chosen: "b", rejected: " " }, /pairs\.jsonl:2: rejected is empty/],
+    [{ prompt: "a", chosen: "b" }, /row 2 of the data has no two answers/],
+    [
+      {
+        prompt: "a",
+        chosen: [{ role: "assistant", content: "" }],
+        rejected: [{ role: "assistant", content: "b" }],
+      },
+      /pairs\.jsonl:2: chosen is empty/,
+    ],
+  ];
+  const { config } = await configIn(folder);
+  const [first] = ROWS.split("\n");
+  for (const [row, message] of refusals) {
+    await Deno.writeTextFile(`${folder}/pairs.jsonl`, `${first}\n${JSON.stringify(row)}\n`);
+    await assert.rejects(openRun(config), message);
+  }
+});
+
+test.inFolder("what both conversations begin with is the prompt", async (folder) => {
+  const ask = { role: "user", content: "Which?" },
+    say = (content: string) => ({
+      role: "assistant",
+      content,
     });
-    assert.deepEqual(config.dpo, {
-      beta: 0.4,
-      loss_type: "robust",
-      label_smoothing: 0.1,
-      max_length: null,
-      reference_free: false,
-    });
-    assert.deepEqual(notes.filter((note) => note.startsWith("rgx dpo")), [
-      "rgx dpo does not read keys of GRPO: rewards, num_generations",
-    ]);
-  }));
-
-Deno.test("what has no effect on preferences is refused, and elsewhere noted", () =>
-  withFolder(async (folder) => {
-    await assert.rejects(
-      configIn(folder, { dpo: { label_smoothing: 0.2 } }),
-      /dpo\.label_smoothing: has no effect with loss_type sigmoid: robust reads it/,
-    );
-    const { config, notes } = await loadConfig({
-      _base_: "rgx:experiments/quickstart.yaml",
-      dpo: { beta: 0.2 },
-    });
-    assert.equal(config.dpo, null);
-    assert.ok(notes.some((note) => /dpo: has no effect here/.test(note)), notes.join("\n"));
-  }));
-
-Deno.test("rows without two different answers are refused with their line", () =>
-  withFolder(async (folder) => {
-    const refusals: [row: unknown, message: RegExp][] = [
-      [
-        { prompt: "a", chosen: "b", rejected: "b" },
-        /pairs\.jsonl:2: chosen and rejected are equal/,
-      ],
-      [{ prompt: "a", chosen: "b", rejected: " " }, /pairs\.jsonl:2: rejected is empty/],
-      [{ prompt: "a", chosen: "b" }, /row 2 of the data has no two answers/],
-      [
-        {
-          prompt: "a",
-          chosen: [{ role: "assistant", content: "" }],
-          rejected: [{ role: "assistant", content: "b" }],
-        },
-        /pairs\.jsonl:2: chosen is empty/,
-      ],
-    ];
-    const { config } = await configIn(folder);
-    const [first] = ROWS.split("\n");
-    for (const [row, message] of refusals) {
-      await Deno.writeTextFile(`${folder}/pairs.jsonl`, `${first}\n${JSON.stringify(row)}\n`);
-      await assert.rejects(openRun(config), message);
-    }
-  }));
-
-Deno.test("what both conversations begin with is the prompt", () =>
-  withFolder(async (folder) => {
-    const ask = { role: "user", content: "Which?" },
-      say = (content: string) => ({
-        role: "assistant",
-        content,
-      });
-    const rows = [
-      { chosen: [ask, say("this")], rejected: [ask, say("that")] },
-      { prompt: "Which?", chosen: [ask, say("this")], rejected: [ask, say("that")] },
-      { prompt: [ask], chosen: [say("this")], rejected: [say("that")] },
-    ];
-    const { config } = await configIn(folder), pairs = [];
-    for (const row of rows) {
-      await Deno.writeTextFile(`${folder}/pairs.jsonl`, JSON.stringify(row));
-      const { problems, prompts } = await openRun(config);
-      pairs.push(prompts.pair(problems.trainEntry(0)));
-    }
-    const [first, ...others] = pairs;
-    for (const other of others) assert.deepEqual(other, first);
-    assert.ok(first!.promptIds.length > 0 && first!.chosen.length > 0);
-  }));
+  const rows = [
+    { chosen: [ask, say("this")], rejected: [ask, say("that")] },
+    { prompt: "Which?", chosen: [ask, say("this")], rejected: [ask, say("that")] },
+    { prompt: [ask], chosen: [say("this")], rejected: [say("that")] },
+  ];
+  const { config } = await configIn(folder), pairs = [];
+  for (const row of rows) {
+    await Deno.writeTextFile(`${folder}/pairs.jsonl`, JSON.stringify(row));
+    const { problems, prompts } = await openRun(config);
+    pairs.push(prompts.pair(problems.trainEntry(0)));
+  }
+  const [first, ...others] = pairs;
+  for (const other of others) assert.deepEqual(other, first);
+  assert.ok(first!.promptIds.length > 0 && first!.chosen.length > 0);
+});

@@ -3,10 +3,10 @@ import assert from "node:assert/strict";
 import {
   type ConfigChanges,
   metricsWithoutClock,
+  test,
   tinyRunConfig,
   trainOn,
   varying,
-  withReference,
 } from "./testing.ts";
 import { checkRankCount } from "./run/rank_count.ts";
 
@@ -22,29 +22,28 @@ const SCHEDULES: Settings[] = [
 const close = (found: unknown, expected: unknown, bound: number) =>
   Math.abs(Number(found) - Number(expected)) <= bound * Math.max(1, Math.abs(Number(expected)));
 
-Deno.test("a run on the activations of sampling is the run without, but for rounding", () =>
-  withReference(async (device, dir) => {
-    for (const [i, training] of SCHEDULES.entries()) {
-      const lines = [];
-      for (const use_rollout_activations of [false, true]) {
-        const path = `${dir}/${i}-${use_rollout_activations}`;
-        const changes = { training: { ...training, use_rollout_activations } };
-        await trainOn(device, tinyRunConfig(path, changes), varying);
-        const all = await metricsWithoutClock(path);
-        lines.push(all.filter(({ split }) => split === "train"));
-      }
-      const [expected, found] = lines;
-      assert.equal(found!.length, training.max_steps);
-      for (const [step, line] of expected!.entries()) {
-        assert.ok(Number(line.grad_norm) > 0.01, `${line.grad_norm}`);
-        for (const name of ["loss", "grad_norm", "entropy", "num_tokens"]) {
-          const other = found![step]![name];
-          // A decoding layer in one operation rounds its sums once less.
-          assert.ok(close(other, line[name], 1e-6), `${i} ${step} ${name} ${other} ${line[name]}`);
-        }
+test.onReference("a run on the activations of sampling is the run without, but for rounding", async ({ device, dir }) => {
+  for (const [i, training] of SCHEDULES.entries()) {
+    const lines = [];
+    for (const use_rollout_activations of [false, true]) {
+      const path = `${dir}/${i}-${use_rollout_activations}`;
+      const changes = { training: { ...training, use_rollout_activations } };
+      await trainOn(device, tinyRunConfig(path, changes), varying);
+      const all = await metricsWithoutClock(path);
+      lines.push(all.filter(({ split }) => split === "train"));
+    }
+    const [expected, found] = lines;
+    assert.equal(found!.length, training.max_steps);
+    for (const [step, line] of expected!.entries()) {
+      assert.ok(Number(line.grad_norm) > 0.01, `${line.grad_norm}`);
+      for (const name of ["loss", "grad_norm", "entropy", "num_tokens"]) {
+        const other = found![step]![name];
+        // A decoding layer in one operation rounds its sums once less.
+        assert.ok(close(other, line[name], 1e-6), `${i} ${step} ${name} ${other} ${line[name]}`);
       }
     }
-  }));
+  }
+});
 
 Deno.test("several ranks do not train on one another's activations", () => {
   const { training, generation } = tinyRunConfig("", {

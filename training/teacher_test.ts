@@ -1,6 +1,6 @@
 /** Runs that learn from a teacher: its term in the gradient, whole runs, and what is refused. */
 import assert from "node:assert/strict";
-import { withFolder } from "../core/testing.ts";
+import { test } from "../core/testing.ts";
 import type { RunConfig } from "../configs/schema/run_config.ts";
 import { TEACHER, TRAINING } from "../configs/schema/schema.ts";
 import { defaultsOf } from "../configs/types/key_spec.ts";
@@ -118,90 +118,85 @@ function configIn(folder: string, output: string, more: Partial<RunConfig["train
   });
 }
 
-Deno.test("a run without rewards comes closer to its teacher, and resumes to the bit", () =>
-  withFolder(async (folder) => {
-    await tinyModelFolder(`${folder}/teacher`);
-    using device = await createDevice("wasm", { threads: 1 });
-    await trainOn(device, configIn(folder, "whole"));
-    const lines = (await metricsWithoutClock(`${folder}/whole`))
-      .filter(({ split }) => split === "train");
-    const divergences = lines.map((line) => Number(line["teacher/divergence"]));
-    assert.ok(divergences[3]! < 0.9 * divergences[0]!, String(divergences));
-    assert.equal(lines[0]!["loss"], lines[0]!["teacher/divergence"]);
-    const part = configIn(folder, "part");
-    let done = 0;
-    await trainOn(device, part, {
-      control: { stopRequested: () => done >= 2 ? "save" : "no", reason: "the test" },
-      listeners: [(event) => {
-        if (event.type === "step") done++;
-      }],
-    });
-    await trainOn(device, part, { resume: true });
-    const bytes = (name: string) => Deno.readFile(`${folder}/${name}/model.safetensors`);
-    assert.deepEqual(await bytes("part"), await bytes("whole"));
-  }));
+test.inFolder("a run without rewards comes closer to its teacher, and resumes to the bit", async (folder) => {
+  await tinyModelFolder(`${folder}/teacher`);
+  using device = await createDevice("wasm", { threads: 1 });
+  await trainOn(device, configIn(folder, "whole"));
+  const lines = await metricsWithoutClock(`${folder}/whole`, "train");
+  const divergences = lines.map((line) => Number(line["teacher/divergence"]));
+  assert.ok(divergences[3]! < 0.9 * divergences[0]!, String(divergences));
+  assert.equal(lines[0]!["loss"], lines[0]!["teacher/divergence"]);
+  const part = configIn(folder, "part");
+  let done = 0;
+  await trainOn(device, part, {
+    control: { stopRequested: () => done >= 2 ? "save" : "no", reason: "the test" },
+    listeners: [(event) => {
+      if (event.type === "step") done++;
+    }],
+  });
+  await trainOn(device, part, { resume: true });
+  const bytes = (name: string) => Deno.readFile(`${folder}/${name}/model.safetensors`);
+  assert.deepEqual(await bytes("part"), await bytes("whole"));
+});
 
-Deno.test("a policy that is its teacher with the answer in its prompt resumes to the bit", () =>
-  withFolder(async (folder) => {
-    using device = await createDevice("wasm", { threads: 1 });
-    const config = (output: string) => {
-      // The run stops between two steps on one batch, whose prompts the checkpoint holds.
-      const run = configIn(folder, output, { steps_per_generation: 4 });
-      run.teacher = {
-        ...defaultsOf(TEACHER),
-        teacher_prompt_template: "{prompt} {answer}",
-        beta: 0,
-      };
-      return run;
+test.inFolder("a policy that is its teacher with the answer in its prompt resumes to the bit", async (folder) => {
+  using device = await createDevice("wasm", { threads: 1 });
+  const config = (output: string) => {
+    // The run stops between two steps on one batch, whose prompts the checkpoint holds.
+    const run = configIn(folder, output, { steps_per_generation: 4 });
+    run.teacher = {
+      ...defaultsOf(TEACHER),
+      teacher_prompt_template: "{prompt} {answer}",
+      beta: 0,
     };
-    await trainOn(device, config("whole"));
-    const [line] = await metricsWithoutClock(`${folder}/whole`);
-    assert.ok(Number(line!["teacher/divergence"]) > 1e-4, String(line!["teacher/divergence"]));
-    let done = 0;
-    await trainOn(device, config("part"), {
-      control: { stopRequested: () => done >= 3 ? "save" : "no", reason: "the test" },
-      listeners: [(event) => {
-        if (event.type === "step") done++;
-      }],
-    });
-    await trainOn(device, config("part"), { resume: true });
-    const bytes = (name: string) => Deno.readFile(`${folder}/${name}/model.safetensors`);
-    assert.deepEqual(await bytes("part"), await bytes("whole"));
-  }));
+    return run;
+  };
+  await trainOn(device, config("whole"));
+  const [line] = await metricsWithoutClock(`${folder}/whole`);
+  assert.ok(Number(line!["teacher/divergence"]) > 1e-4, String(line!["teacher/divergence"]));
+  let done = 0;
+  await trainOn(device, config("part"), {
+    control: { stopRequested: () => done >= 3 ? "save" : "no", reason: "the test" },
+    listeners: [(event) => {
+      if (event.type === "step") done++;
+    }],
+  });
+  await trainOn(device, config("part"), { resume: true });
+  const bytes = (name: string) => Deno.readFile(`${folder}/${name}/model.safetensors`);
+  assert.deepEqual(await bytes("part"), await bytes("whole"));
+});
 
-Deno.test("a student that is its own teacher learns nothing from it", () =>
-  withFolder(async (folder) => {
-    await tinyModelFolder(`${folder}/teacher`);
-    using device = await createDevice("wasm", { threads: 1 });
-    // The teacher's weights are those that the seed 1 makes.
-    await trainOn(device, configIn(folder, "own", { max_steps: 1, seed: 1 }));
-    const [line] = await metricsWithoutClock(`${folder}/own`);
-    assert.ok(Math.abs(Number(line!["loss"])) < 1e-6, String(line!["loss"]));
-    assert.ok(Number(line!["grad_norm"]) < 1e-5, String(line!["grad_norm"]));
-  }));
+test.inFolder("a student that is its own teacher learns nothing from it", async (folder) => {
+  await tinyModelFolder(`${folder}/teacher`);
+  using device = await createDevice("wasm", { threads: 1 });
+  // The teacher's weights are those that the seed 1 makes.
+  await trainOn(device, configIn(folder, "own", { max_steps: 1, seed: 1 }));
+  const [line] = await metricsWithoutClock(`${folder}/own`);
+  assert.ok(Math.abs(Number(line!["loss"])) < 1e-6, String(line!["loss"]));
+  assert.ok(Number(line!["grad_norm"]) < 1e-5, String(line!["grad_norm"]));
+});
 
-Deno.test("a teacher stands beside rewards, in the plan of the memory too", () =>
-  withFolder(async (folder) => {
-    await tinyModelFolder(`${folder}/teacher`);
-    using device = await createDevice("wasm", { threads: 1 });
-    const config = configIn(folder, "both", { max_steps: 1 });
-    await trainOn(device, config, { rubric: VARYING_RUBRIC });
-    const [line] = await metricsWithoutClock(`${folder}/both`);
-    assert.ok(Number(line!["teacher/divergence"]) > 0 && Number(line!["reward"]) > 0);
-    const plans = [];
-    for (const teacher of [config.teacher, null]) {
-      const { model, memory, teacher: loaded } = await assemble(
-        { ...config, teacher, rewards: tinyRunConfig("").rewards },
-        device,
-      );
-      plans.push(memory);
-      model.dispose();
-      loaded?.dispose();
-    }
-    const [withTeacher, without] = plans;
-    assert.ok(withTeacher!.parts.teacher > 0 && without!.parts.teacher === 0);
-    assert.ok(withTeacher!.peak >= without!.peak + withTeacher!.parts.teacher);
-  }));
+test.inFolder("a teacher stands beside rewards, in the plan of the memory too", async (folder) => {
+  await tinyModelFolder(`${folder}/teacher`);
+  using device = await createDevice("wasm", { threads: 1 });
+  const config = configIn(folder, "both", { max_steps: 1 });
+  await trainOn(device, config, { rubric: VARYING_RUBRIC });
+  const [line] = await metricsWithoutClock(`${folder}/both`);
+  assert.ok(Number(line!["teacher/divergence"]) > 0 && Number(line!["reward"]) > 0);
+  const plans = [];
+  for (const teacher of [config.teacher, null]) {
+    const { model, memory, teacher: loaded } = await assemble(
+      { ...config, teacher, rewards: tinyRunConfig("").rewards },
+      device,
+    );
+    plans.push(memory);
+    model.dispose();
+    loaded?.dispose();
+  }
+  const [withTeacher, without] = plans;
+  assert.ok(withTeacher!.parts.teacher > 0 && without!.parts.teacher === 0);
+  assert.ok(withTeacher!.peak >= without!.peak + withTeacher!.parts.teacher);
+});
 
 Deno.test("a stop ends the wait for a teacher's server", async () => {
   const { tokenizer } = await readModelFolder(goldenPath("models/tinystories-656k"));
@@ -231,13 +226,12 @@ Deno.test("a stop ends the wait for a teacher's server", async () => {
   await silent.shutdown();
 });
 
-Deno.test("a teacher that reads other tokens is refused with the reason", () =>
-  withFolder(async (folder) => {
-    const config = configIn(folder, "run");
-    config.teacher!.model_name_or_path = goldenPath("models/tinystories-656k");
-    const device = createReferenceDevice();
-    await assert.rejects(
-      assemble(config, device),
-      /teacher\.model_name_or_path: .*tinystories-656k has 2048 tokens, the student \d+/,
-    );
-  }));
+test.inFolder("a teacher that reads other tokens is refused with the reason", async (folder) => {
+  const config = configIn(folder, "run");
+  config.teacher!.model_name_or_path = goldenPath("models/tinystories-656k");
+  const device = createReferenceDevice();
+  await assert.rejects(
+    assemble(config, device),
+    /teacher\.model_name_or_path: .*tinystories-656k has 2048 tokens, the student \d+/,
+  );
+});

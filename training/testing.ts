@@ -2,17 +2,29 @@
  * Helpers for tests of training: a tiny configuration, and runs in temporary folders. Not part of
  * the program.
  */
-import { withFolder } from "../core/testing.ts";
+import { parquetReadObjects } from "hyparquet";
+import { test as folderTest, withFolder } from "../core/testing.ts";
 import { defaultsOf } from "../configs/types/key_spec.ts";
 import type { RunConfig } from "../configs/schema/run_config.ts";
-import { GENERATION } from "../configs/schema/sampling_keys.ts";
-import { ENVIRONMENTS, MULTI_TURN } from "../configs/schema/multi_turn_keys.ts";
-import { TRAINING } from "../configs/schema/schema.ts";
-import { LORA } from "../configs/schema/model_keys.ts";
+import {
+  DATA,
+  ENVIRONMENTS,
+  EVAL,
+  GENERATION,
+  INIT,
+  LOGGING,
+  LORA,
+  MODEL,
+  MULTI_TURN,
+  SFT,
+  TOKENIZER,
+  TRAINING,
+} from "../configs/schema/schema.ts";
 import type { Device } from "../kernels/device.ts";
 import { createDevice } from "../kernels/mod.ts";
 import { createReferenceDevice } from "../kernels/devices/reference/device.ts";
 import type { Rubric } from "../rewards/rubric.ts";
+import type { RewardSample } from "../rewards/types.ts";
 import { assemble } from "./assemble.ts";
 import type { TrainEvent, TrainSummary } from "./run/events.ts";
 import { GrpoTrainer, type TrainerOptions } from "./trainer.ts";
@@ -31,29 +43,19 @@ export type ConfigChanges = {
 export function tinyRunConfig(outputDir: string, changes: ConfigChanges = {}): RunConfig {
   const base: RunConfig = {
     model: {
-      model_name_or_path: null,
-      adapter_name_or_path: null,
-      tokenizer_name_or_path: null,
-      chat_template: null,
-      rope_scaling: null,
-      shape: null,
-      dtype: "auto",
-      load_in_4bit: false,
-      load_in_8bit: false,
+      ...defaultsOf(MODEL),
       init: {
-        architecture: "llama",
+        ...defaultsOf(INIT),
         hidden_size: 16,
         intermediate_size: 32,
         num_hidden_layers: 2,
         num_attention_heads: 2,
         num_key_value_heads: 1,
         max_position_embeddings: 128,
-        rope_theta: 10000,
         rms_norm_eps: 1e-5,
-        tie_word_embeddings: true,
         initializer_range: 0.2,
         tokenizer: {
-          type: "characters",
+          ...defaultsOf(TOKENIZER),
           alphabet: Array.from({ length: 95 }, (_, i) => String.fromCharCode(32 + i)).join("") +
             "\n",
           special_tokens: ["<pad>", "<unk>", "<eos>", "<answer>", "</answer>"],
@@ -62,25 +64,13 @@ export function tinyRunConfig(outputDir: string, changes: ConfigChanges = {}): R
     },
     lora: null,
     data: {
+      ...defaultsOf(DATA),
       task_name: "spell_backward",
       task_config: { min_word_len: 3, max_word_len: 4 },
-      tasks: null,
-      task_files: [],
-      dataset_name: null,
-      dataset_train_split: "train",
-      dataset_test_split: "test",
-      eval_dataset_name: null,
       num_examples: 50,
-      dataset_prompt_column: null,
-      max_examples: null,
-      train_ratio: null,
-      validation_examples: null,
-      test_examples: null,
       seed: 7,
       add_instructions: false,
       prompt_format: "chat",
-      system_prompt: null,
-      developer_role: "system",
     },
     curriculum: null,
     rewards: [
@@ -90,18 +80,16 @@ export function tinyRunConfig(outputDir: string, changes: ConfigChanges = {}): R
     dpo: null,
     teacher: null,
     sft: {
+      ...defaultsOf(SFT),
       max_steps: 6,
       per_device_train_batch_size: 4,
-      gradient_accumulation_steps: 1,
       learning_rate: 1e-2,
       lr_scheduler_type: "cosine",
-      lr_scheduler_kwargs: {},
       warmup_steps: 2,
       weight_decay: 0.01,
       max_grad_norm: 1,
-      assistant_only_loss: false,
     },
-    eval: { num_examples: 6, temperature: null, batch_size: 4 },
+    eval: { ...defaultsOf(EVAL), num_examples: 6, batch_size: 4 },
     generation: defaultsOf(GENERATION),
     ...defaultsOf(ENVIRONMENTS),
     multi_turn: defaultsOf(MULTI_TURN),
@@ -113,36 +101,15 @@ export function tinyRunConfig(outputDir: string, changes: ConfigChanges = {}): R
       gradient_accumulation_steps: 2,
       num_train_epochs: 1,
       max_steps: 6,
-      lr_scheduler_type: "linear",
-      warmup_steps: 0,
       weight_decay: 0.01,
-      adam_beta1: 0.9,
-      adam_beta2: 0.999,
-      adam_epsilon: 1e-8,
-      max_grad_norm: 1,
       seed: 3,
       logging_steps: 2,
       save_steps: 2,
-      save_total_limit: null,
-      shuffle_dataset: true,
       num_generations: 4,
       max_completion_length: 10,
-      max_prompt_length: null,
-      temperature: 1,
-      top_p: 1,
-      top_k: 0,
-      min_p: null,
-      beta: 0,
-      use_bias_correction_kl: true,
-      disable_dropout: false,
-      epsilon: 0.2,
-      epsilon_high: null,
-      loss_type: "dapo",
-      scale_rewards: "group",
-      log_completions: true,
       num_completions_to_print: 2,
     },
-    logging: { run_name: "tiny", project: "test", report_to: [] },
+    logging: { ...defaultsOf(LOGGING), run_name: "tiny", project: "test", report_to: [] },
     hf_upload: null,
     slurm: null,
   };
@@ -195,58 +162,103 @@ export async function trainOn(
   }
 }
 
+/** Rewards by a function of a batch's completions. [rows][names] */
+export function rubricOf(
+  names: readonly string[],
+  values: (samples: readonly RewardSample[]) => (number | null)[][],
+  more: Partial<Rubric> = {},
+): Rubric {
+  const nothing = () => ({ errors: [], logged: new Map(), extras: new Map(), sums: new Map() });
+  return {
+    names,
+    weights: names.map(() => 1),
+    score: (samples) => Promise.resolve({ values: values(samples), ...nothing(), warnings: [] }),
+    open: () => Promise.resolve(),
+    close: () => Promise.resolve(),
+    ...more,
+  };
+}
+
 /** Rewards that differ between the completions of a group, so that every step has a gradient. */
-export const VARYING_RUBRIC: Rubric = {
-  names: ["letters", "ending"],
-  weights: [1, 0.5],
-  score: (inputs) =>
-    Promise.resolve({
-      values: inputs.map(({ completionIds, truncated }) => [
-        completionIds.filter((id) => id % 3 === 0).length / completionIds.length,
-        truncated ? null : 1,
-      ]),
-      errors: [],
-      logged: new Map(),
-      extras: new Map(),
-      sums: new Map(),
-      warnings: [],
-    }),
-  open: () => Promise.resolve(),
-  async close() {},
-};
+export const VARYING_RUBRIC: Rubric = rubricOf(
+  ["letters", "ending"],
+  (samples) =>
+    samples.map(({ completionIds, truncated }) => [
+      completionIds.filter((id) => id % 3 === 0).length / completionIds.length,
+      truncated ? null : 1,
+    ]),
+  { weights: [1, 0.5] },
+);
 
 export const varying: Partial<TrainerOptions> = { rubric: VARYING_RUBRIC };
+
+/** Options with which a run stops after so many steps of its session. */
+export function stopsAfter(steps: number): Pick<TrainerOptions, "control" | "listeners"> {
+  let done = 0;
+  return {
+    control: { stopRequested: () => done >= steps ? "save" : "no", reason: "the test" },
+    listeners: [({ type }) => {
+      if (type === "step") done++;
+    }],
+  };
+}
+
+export function warningsOf({ events }: Pick<FinishedRun, "events">): string[] {
+  return events.flatMap((event) => event.type === "warning" ? [event.message] : []);
+}
 
 /** Metrics that depend on the clock or the machine (see the documentation of metrics.jsonl). */
 const CLOCK = /^(time|step_time|time\/.*|memory\/.*|throughput\/.*|.*_runtime|.*_per_second)$/;
 
-/** The lines of metrics.jsonl without metrics that depend on the clock. */
-export async function metricsWithoutClock(outputDir: string): Promise<Record<string, unknown>[]> {
+export type Line = Record<string, unknown>;
+
+/** The lines of metrics.jsonl. */
+export async function metricsOf(outputDir: string): Promise<Line[]> {
   const text = await Deno.readTextFile(`${outputDir}/metrics.jsonl`);
-  return text.trimEnd().split("\n").map((line) =>
-    Object.fromEntries(Object.entries(JSON.parse(line)).filter(([name]) => !CLOCK.test(name)))
-  );
+  return text.trimEnd().split("\n").map((line) => JSON.parse(line));
 }
 
+/** The same without metrics that depend on the clock. @param split of the lines; default: all */
+export async function metricsWithoutClock(outputDir: string, split?: string): Promise<Line[]> {
+  return (await metricsOf(outputDir)).filter((line) => (split ?? line["split"]) === line["split"])
+    .map((line) => Object.fromEntries(Object.entries(line).filter(([name]) => !CLOCK.test(name))));
+}
+
+export async function weightsOf(outputDir: string): Promise<Uint8Array> {
+  return await Deno.readFile(`${outputDir}/model.safetensors`);
+}
+
+/** The table of the completions of a step. */
+export async function completionsOf(outputDir: string, step: number): Promise<Line[]> {
+  const name = `completions_${String(step).padStart(5, "0")}.parquet`;
+  const { buffer } = await Deno.readFile(`${outputDir}/completions/${name}`);
+  return await parquetReadObjects({ file: buffer });
+}
+
+type Work = (parts: { device: Device; dir: string }) => Promise<void>;
+
+/** Tests with a folder, and with a device and a folder. */
+export const test = {
+  ...folderTest,
+  onReference(name: string, work: Work): void {
+    Deno.test(name, () => withReference((device, dir) => work({ device, dir })));
+  },
+  /** On one thread of the CPU. */
+  onWasm(name: string, work: Work): void {
+    Deno.test(name, () => withWasm((device, dir) => work({ device, dir })));
+  },
+};
+
 /** Calls `work` with the reference device and a temporary folder. */
-export function withReference<T>(work: (device: Device, dir: string) => Promise<T>): Promise<T> {
-  return withDevice(createReferenceDevice(), work);
+export async function withReference<T>(work: (device: Device, dir: string) => Promise<T>) {
+  using device = createReferenceDevice();
+  return await withFolder((dir) => work(device, dir));
 }
 
 /** Calls `work` with one thread of the CPU and a temporary folder. */
-export async function withWasm<T>(work: (device: Device, dir: string) => Promise<T>): Promise<T> {
-  return await withDevice(await createDevice("wasm", { threads: 1 }), work);
-}
-
-async function withDevice<T>(
-  device: Device,
-  work: (device: Device, dir: string) => Promise<T>,
-): Promise<T> {
-  try {
-    return await withFolder((dir) => work(device, dir));
-  } finally {
-    device.close();
-  }
+export async function withWasm<T>(work: (device: Device, dir: string) => Promise<T>) {
+  using device = await createDevice("wasm", { threads: 1 });
+  return await withFolder((dir) => work(device, dir));
 }
 
 /** Copies a folder with all that is in it. */

@@ -5,8 +5,8 @@ import {
   type ConfigChanges,
   metricsWithoutClock,
   shortRunConfig,
+  test,
   varying,
-  withReference,
 } from "../testing.ts";
 import { type EstimateInput, estimateSeconds, expectedTokens } from "./time_estimate.ts";
 import { GrpoTrainer } from "../trainer.ts";
@@ -67,24 +67,23 @@ Deno.test("the estimate adds the seconds of all prompts, completions and rows", 
   near(estimateSeconds({ ...warm(), heldOut: 3 }, SPEED), first + 2 * step + evaluation);
 });
 
-Deno.test("measuring the model's speed does not change the run", () =>
-  withReference(async (device, dir) => {
-    await tinyModelFolder(`${dir}/model`);
-    const run = async (path: string, measure: boolean) => {
-      const config = shortRunConfig(path, {
-        model: { init: null, model_name_or_path: `${dir}/model` },
-        lora: { lora_dropout: 0.1, target_modules: ["q_proj"] },
-      });
-      const { model, ...parts } = await assemble(config, device);
-      const options = { config, configText: "", device, model, ...parts, ...varying };
-      const trainer = new GrpoTrainer(options);
-      if (measure) {
-        const seconds = await trainer.estimateSeconds();
-        assert.ok(seconds > 0.001 && seconds < 600, `${seconds} s`);
-      }
-      await trainer.run();
-      model.dispose();
-      return await metricsWithoutClock(path);
-    };
-    assert.deepEqual(await run(`${dir}/a`, true), await run(`${dir}/b`, false));
-  }));
+test.onReference("measuring the model's speed does not change the run", async ({ device, dir }) => {
+  await tinyModelFolder(`${dir}/model`);
+  const run = async (path: string, measure: boolean) => {
+    const config = shortRunConfig(path, {
+      model: { init: null, model_name_or_path: `${dir}/model` },
+      lora: { lora_dropout: 0.1, target_modules: ["q_proj"] },
+    });
+    const { model, ...parts } = await assemble(config, device);
+    const options = { config, configText: "", device, model, ...parts, ...varying };
+    const trainer = new GrpoTrainer(options);
+    if (measure) {
+      const seconds = await trainer.estimateSeconds();
+      assert.ok(seconds > 0.001 && seconds < 600, `${seconds} s`);
+    }
+    await trainer.run();
+    model.dispose();
+    return await metricsWithoutClock(path);
+  };
+  assert.deepEqual(await run(`${dir}/a`, true), await run(`${dir}/b`, false));
+});

@@ -5,163 +5,145 @@ import assert from "node:assert/strict";
 import { RgxError, UsageError } from "../../core/errors.ts";
 import { assemble } from "../assemble.ts";
 import { GrpoTrainer } from "../trainer.ts";
-import {
-  metricsWithoutClock,
-  shortRunConfig,
-  trainOn,
-  varying,
-  withReference,
-} from "../testing.ts";
+import { metricsWithoutClock, shortRunConfig, test, trainOn, varying } from "../testing.ts";
 
-Deno.test("a complete run that has kept no checkpoint is replaced only with force", async () => {
-  await withReference(async (device, dir) => {
-    const path = `${dir}/run`, config = shortRunConfig(path, { training: { save_strategy: "no" } });
-    await trainOn(device, config, varying);
-    const read = () => Deno.readFile(`${path}/model.safetensors`), model = await read();
-    const metrics = await Deno.readTextFile(`${path}/metrics.jsonl`);
-    await assert.rejects(
-      trainOn(device, config, { ...varying, resume: true }),
-      (error: unknown) =>
-        error instanceof UsageError &&
-        /is complete \(GRPO step 2\) and has kept no checkpoint of/.test(error.message),
-    );
-    assert.deepEqual(await read(), model);
-    assert.equal(await Deno.readTextFile(`${path}/metrics.jsonl`), metrics);
-    const again = await trainOn(device, config, { ...varying, resume: true, force: true });
-    assert.equal(again.summary.status, "completed");
-    assert.deepEqual(await read(), model);
-  });
+test.onReference("a complete run that has kept no checkpoint is replaced only with force", async ({ device, dir }) => {
+  const path = `${dir}/run`, config = shortRunConfig(path, { training: { save_strategy: "no" } });
+  await trainOn(device, config, varying);
+  const read = () => Deno.readFile(`${path}/model.safetensors`), model = await read();
+  const metrics = await Deno.readTextFile(`${path}/metrics.jsonl`);
+  await assert.rejects(
+    trainOn(device, config, { ...varying, resume: true }),
+    (error: unknown) =>
+      error instanceof UsageError &&
+      /is complete \(GRPO step 2\) and has kept no checkpoint of/.test(error.message),
+  );
+  assert.deepEqual(await read(), model);
+  assert.equal(await Deno.readTextFile(`${path}/metrics.jsonl`), metrics);
+  const again = await trainOn(device, config, { ...varying, resume: true, force: true });
+  assert.equal(again.summary.status, "completed");
+  assert.deepEqual(await read(), model);
 });
 
-Deno.test("a folder with files is refused without resume or force", async () => {
-  await withReference(async (device, dir) => {
-    const path = `${dir}/run`;
-    await trainOn(device, shortRunConfig(path), varying);
-    const before = await Deno.readTextFile(`${path}/metrics.jsonl`);
-    await assert.rejects(
-      trainOn(device, shortRunConfig(path), varying),
-      (error: unknown) =>
-        error instanceof UsageError && error.message.includes(path) &&
-        error.message.includes("another run") && /--resume.*--force/.test(error.advice!),
-    );
-    assert.equal(await Deno.readTextFile(`${path}/metrics.jsonl`), before);
+test.onReference("a folder with files is refused without resume or force", async ({ device, dir }) => {
+  const path = `${dir}/run`;
+  await trainOn(device, shortRunConfig(path), varying);
+  const before = await Deno.readTextFile(`${path}/metrics.jsonl`);
+  await assert.rejects(
+    trainOn(device, shortRunConfig(path), varying),
+    (error: unknown) =>
+      error instanceof UsageError && error.message.includes(path) &&
+      error.message.includes("another run") && /--resume.*--force/.test(error.advice!),
+  );
+  assert.equal(await Deno.readTextFile(`${path}/metrics.jsonl`), before);
 
-    await Deno.writeTextFile(`${path}/notes.txt`, "mine");
-    await Deno.writeTextFile(`${path}/adapter_config.json`, "{}");
-    await trainOn(device, shortRunConfig(path, { training: { max_steps: 1 } }), {
-      ...varying,
-      force: true,
-    });
-    await assert.rejects(Deno.stat(`${path}/adapter_config.json`), Deno.errors.NotFound);
-    assert.equal(await Deno.readTextFile(`${path}/notes.txt`), "mine");
-    const lines = await metricsWithoutClock(path);
-    assert.deepEqual(lines.filter((line) => line.split === "train").map((line) => line.step), [1]);
-    await assert.rejects(Deno.stat(`${path}/checkpoint-2`), Deno.errors.NotFound);
-
-    await Deno.mkdir(`${dir}/other`);
-    await Deno.writeTextFile(`${dir}/other/notes.txt`, "mine");
-    await assert.rejects(
-      trainOn(device, shortRunConfig(`${dir}/other`), varying),
-      (error: unknown) => error instanceof UsageError && error.message.includes("other files"),
-    );
-    await Deno.writeTextFile(`${dir}/file`, "");
-    await assert.rejects(
-      trainOn(device, shortRunConfig(`${dir}/file`), varying),
-      (error: unknown) => error instanceof UsageError && error.message.includes(`${dir}/file`),
-    );
+  await Deno.writeTextFile(`${path}/notes.txt`, "mine");
+  await Deno.writeTextFile(`${path}/adapter_config.json`, "{}");
+  await trainOn(device, shortRunConfig(path, { training: { max_steps: 1 } }), {
+    ...varying,
+    force: true,
   });
+  await assert.rejects(Deno.stat(`${path}/adapter_config.json`), Deno.errors.NotFound);
+  assert.equal(await Deno.readTextFile(`${path}/notes.txt`), "mine");
+  const lines = await metricsWithoutClock(path);
+  assert.deepEqual(lines.filter((line) => line.split === "train").map((line) => line.step), [1]);
+  await assert.rejects(Deno.stat(`${path}/checkpoint-2`), Deno.errors.NotFound);
+
+  await Deno.mkdir(`${dir}/other`);
+  await Deno.writeTextFile(`${dir}/other/notes.txt`, "mine");
+  await assert.rejects(
+    trainOn(device, shortRunConfig(`${dir}/other`), varying),
+    (error: unknown) => error instanceof UsageError && error.message.includes("other files"),
+  );
+  await Deno.writeTextFile(`${dir}/file`, "");
+  await assert.rejects(
+    trainOn(device, shortRunConfig(`${dir}/file`), varying),
+    (error: unknown) => error instanceof UsageError && error.message.includes(`${dir}/file`),
+  );
 });
 
-Deno.test("two runs cannot use one folder at a time", async () => {
-  await withReference(async (device, dir) => {
-    const config = shortRunConfig(`${dir}/run`);
-    let second: Promise<unknown> | null = null;
-    await trainOn(device, config, {
+test.onReference("two runs cannot use one folder at a time", async ({ device, dir }) => {
+  const config = shortRunConfig(`${dir}/run`);
+  let second: Promise<unknown> | null = null;
+  await trainOn(device, config, {
+    ...varying,
+    listeners: [(event) => {
+      if (event.type !== "plan") return;
+      second = assert.rejects(
+        trainOn(device, config, { ...varying, resume: true }),
+        (error: unknown) =>
+          error instanceof UsageError && error.message.includes("another run is using"),
+      );
+    }],
+  });
+  await second!;
+});
+
+test.onReference("a run whose files are deleted says so; one missing file does not end it", async ({ device, dir }) => {
+  const losing = (name: string, lost: string) =>
+    trainOn(device, shortRunConfig(`${dir}/${name}`), {
       ...varying,
       listeners: [(event) => {
-        if (event.type !== "plan") return;
-        second = assert.rejects(
-          trainOn(device, config, { ...varying, resume: true }),
-          (error: unknown) =>
-            error instanceof UsageError && error.message.includes("another run is using"),
-        );
+        if (event.type === "step" && event.phase === "grpo" && event.step === 1) {
+          Deno.removeSync(`${dir}/${name}/${lost}`, { recursive: true });
+        }
       }],
     });
-    await second!;
-  });
+  for (const file of [".rgx.lock", "run.json", "config.yaml"]) {
+    assert.equal((await losing(file, file)).summary.status, "completed");
+  }
+  await assert.rejects(
+    losing("lost", "."),
+    (error: unknown) =>
+      error instanceof RgxError && /the files of this run are gone/.test(error.message),
+  );
 });
 
-Deno.test("a run whose files are deleted says so; one missing file does not end it", async () => {
-  await withReference(async (device, dir) => {
-    const losing = (name: string, lost: string) =>
-      trainOn(device, shortRunConfig(`${dir}/${name}`), {
-        ...varying,
-        listeners: [(event) => {
-          if (event.type === "step" && event.phase === "grpo" && event.step === 1) {
-            Deno.removeSync(`${dir}/${name}/${lost}`, { recursive: true });
-          }
-        }],
-      });
-    for (const file of [".rgx.lock", "run.json", "config.yaml"]) {
-      assert.equal((await losing(file, file)).summary.status, "completed");
-    }
-    await assert.rejects(
-      losing("lost", "."),
-      (error: unknown) =>
-        error instanceof RgxError && /the files of this run are gone/.test(error.message),
-    );
+test.onReference("a damaged checkpoint is skipped with a warning", async ({ device, dir }) => {
+  const path = `${dir}/run`, changes = { training: { save_steps: 1, max_steps: 3 } };
+  await trainOn(device, shortRunConfig(path, changes), varying);
+  const expected = await metricsWithoutClock(path);
+  const weights = await Deno.readFile(`${path}/model.safetensors`);
+  const file = `${path}/checkpoint-3/optimizer.safetensors`;
+  const bytes = await Deno.readFile(file);
+  bytes[bytes.length - 5]! ^= 1;
+  await Deno.writeFile(file, bytes);
+  const { summary, events } = await trainOn(device, shortRunConfig(path, changes), {
+    ...varying,
+    resume: true,
   });
-});
+  const warning = events.find((event) => event.type === "warning")!;
+  assert.match(warning.message, /checkpoint-3 is damaged and was skipped.*optimizer.safetensors/);
+  const plan = events.find((event) => event.type === "plan")!.plan;
+  assert.equal(plan.resumedFrom, `${path}/checkpoint-2`);
+  assert.equal(plan.stepsDone, 2);
+  assert.equal(summary.status, "completed");
+  assert.deepEqual(await metricsWithoutClock(path), expected);
+  assert.deepEqual(await Deno.readFile(`${path}/model.safetensors`), weights);
 
-Deno.test("a damaged checkpoint is skipped with a warning", async () => {
-  await withReference(async (device, dir) => {
-    const path = `${dir}/run`, changes = { training: { save_steps: 1, max_steps: 3 } };
-    await trainOn(device, shortRunConfig(path, changes), varying);
-    const expected = await metricsWithoutClock(path);
-    const weights = await Deno.readFile(`${path}/model.safetensors`);
-    const file = `${path}/checkpoint-3/optimizer.safetensors`;
-    const bytes = await Deno.readFile(file);
-    bytes[bytes.length - 5]! ^= 1;
-    await Deno.writeFile(file, bytes);
-    const { summary, events } = await trainOn(device, shortRunConfig(path, changes), {
+  await Deno.writeFile(file, bytes);
+  await assert.rejects(
+    trainOn(device, shortRunConfig(path, changes), {
       ...varying,
-      resume: true,
-    });
-    const warning = events.find((event) => event.type === "warning")!;
-    assert.match(warning.message, /checkpoint-3 is damaged and was skipped.*optimizer.safetensors/);
-    const plan = events.find((event) => event.type === "plan")!.plan;
-    assert.equal(plan.resumedFrom, `${path}/checkpoint-2`);
-    assert.equal(plan.stepsDone, 2);
-    assert.equal(summary.status, "completed");
-    assert.deepEqual(await metricsWithoutClock(path), expected);
-    assert.deepEqual(await Deno.readFile(`${path}/model.safetensors`), weights);
-
-    await Deno.writeFile(file, bytes);
-    await assert.rejects(
-      trainOn(device, shortRunConfig(path, changes), {
-        ...varying,
-        resume: `${path}/checkpoint-3`,
-      }),
-      (error: unknown) => error instanceof RgxError && error.message.includes("checkpoint-3"),
-    );
-  });
+      resume: `${path}/checkpoint-3`,
+    }),
+    (error: unknown) => error instanceof RgxError && error.message.includes("checkpoint-3"),
+  );
 });
 
-Deno.test("a check without a run looks for the named checkpoint", async () => {
-  await withReference(async (device, dir) => {
-    const config = shortRunConfig(`${dir}/run`);
-    const { model, ...parts } = await assemble(config, device);
-    const check = (resume: boolean | string) =>
-      new GrpoTrainer({ config, configText: "", device, model, ...parts, resume }).check();
-    await check(true);
-    await assert.rejects(check("7"), /--resume=7: there is no such checkpoint/);
-    await Deno.mkdir(`${dir}/run`);
-    await Deno.writeTextFile(`${dir}/run/run.json`, "{}");
-    const [refused] = await check(false);
-    assert.match(refused!, /would be refused: .*run: output_dir is not empty.* Use --resume/);
-    assert.equal((await check(true)).some((note) => note.includes("refused")), false);
-    config.training.output_dir = `${dir}/run/run.json/below`;
-    await assert.rejects(check(false), /cannot create .*below: a part of this path is a file/);
-    model.dispose();
-  });
+test.onReference("a check without a run looks for the named checkpoint", async ({ device, dir }) => {
+  const config = shortRunConfig(`${dir}/run`);
+  const { model, ...parts } = await assemble(config, device);
+  const check = (resume: boolean | string) =>
+    new GrpoTrainer({ config, configText: "", device, model, ...parts, resume }).check();
+  await check(true);
+  await assert.rejects(check("7"), /--resume=7: there is no such checkpoint/);
+  await Deno.mkdir(`${dir}/run`);
+  await Deno.writeTextFile(`${dir}/run/run.json`, "{}");
+  const [refused] = await check(false);
+  assert.match(refused!, /would be refused: .*run: output_dir is not empty.* Use --resume/);
+  assert.equal((await check(true)).some((note) => note.includes("refused")), false);
+  config.training.output_dir = `${dir}/run/run.json/below`;
+  await assert.rejects(check(false), /cannot create .*below: a part of this path is a file/);
+  model.dispose();
 });
