@@ -2,35 +2,30 @@
  * Whole runs with rewards from files.
  */
 import assert from "node:assert/strict";
-import { parquetReadObjects } from "hyparquet";
 import { test } from "../core/testing.ts";
 import { RgxError } from "../core/errors.ts";
 import { createReferenceDevice } from "../kernels/devices/reference/device.ts";
 import { createRubric } from "../rewards/rubric.ts";
-import type { TrainEvent } from "./run/events.ts";
-import { metricsWithoutClock, tinyRunConfig, trainOn } from "./testing.ts";
+import {
+  completionsOf,
+  metricsWithoutClock,
+  tinyRunConfig,
+  trainOn,
+  warningsOf,
+} from "./testing.ts";
 
 /** A run of two steps (unless it ends earlier) with the reward `mine`, whose source is given. */
 async function trainWith(source: string, dir: string, steps = 2) {
-  const device = createReferenceDevice();
-  const warnings: string[] = [];
-  try {
-    await Deno.writeTextFile(`${dir}/mine.ts`, source);
-    const config = tinyRunConfig(`${dir}/run`, {
-      eval: { num_examples: 0 },
-      training: { max_steps: steps, save_steps: 100 },
-    });
-    const rubric = createRubric([
-      { name: "mine", weight: 1, params: {}, file: { path: `${dir}/mine.ts` } },
-    ]);
-    const listener = (event: TrainEvent) => {
-      if (event.type === "warning") warnings.push(event.message);
-    };
-    await trainOn(device, config, { rubric, listeners: [listener] });
-  } finally {
-    device.close();
-  }
-  return warnings;
+  using device = createReferenceDevice();
+  await Deno.writeTextFile(`${dir}/mine.ts`, source);
+  const config = tinyRunConfig(`${dir}/run`, {
+    eval: { num_examples: 0 },
+    training: { max_steps: steps, save_steps: 100 },
+  });
+  const rubric = createRubric([
+    { name: "mine", weight: 1, params: {}, file: { path: `${dir}/mine.ts` } },
+  ]);
+  return warningsOf(await trainOn(device, config, { rubric }));
 }
 
 test.inFolder("a reward from a file trains; its logs are in metrics and completions", async (dir) => {
@@ -53,8 +48,7 @@ test.inFolder("a reward from a file trains; its logs are in metrics and completi
   assert.equal(step!["mine/tokens"], step!["completions/mean_length"]);
   assert.notEqual(step!["loss"], 1e6);
   assert.ok(Number(step!["rewards/mine/errors"]) > 0);
-  const file = await Deno.readFile(`${dir}/run/completions/completions_00001.parquet`);
-  const rows = await parquetReadObjects({ file: file.buffer });
+  const rows = await completionsOf(`${dir}/run`, 1);
   for (const row of rows) {
     const tokens = row["tokens"] as number;
     assert.ok(row["mine"] === tokens || row["mine"] === 0);

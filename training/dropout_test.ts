@@ -8,17 +8,14 @@ import {
   metricsWithoutClock,
   tinyRunConfig,
   trainOn,
-  VARYING_RUBRIC,
+  varying,
   withWasm,
 } from "./testing.ts";
 import { tinyModelFolder } from "./tiny_model_testing.ts";
 
 /** Trains the tiny model; returns the metrics and the written adapter. */
 async function runs(
-  work: (
-    run: (name: string, changes?: Changes) => Promise<Outcome>,
-    dir: string,
-  ) => Promise<void>,
+  work: (run: (name: string, changes?: Changes) => Promise<Outcome>, dir: string) => Promise<void>,
 ): Promise<void> {
   await withWasm(async (device, dir) => {
     await tinyModelFolder(`${dir}/model`);
@@ -39,7 +36,7 @@ async function runs(
         training: { max_steps: 2, learning_rate: 1e-2, ...training },
         ...changes,
       });
-      await trainOn(device, config, { rubric: VARYING_RUBRIC });
+      await trainOn(device, config, varying);
       const weights = await readSafetensors(`${path}/adapter_model.safetensors`);
       const values: number[] = [];
       for (const tensor of weights.tensors.keys()) values.push(...await weights.float32(tensor));

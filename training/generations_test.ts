@@ -2,63 +2,54 @@
  * Generation batches in whole runs: used several times, in slices, with dynamic sampling.
  */
 import assert from "node:assert/strict";
-import { parquetReadObjects } from "hyparquet";
-import { withFolder } from "../core/testing.ts";
-import { createDevice } from "../kernels/mod.ts";
-import type { Rubric } from "../rewards/rubric.ts";
 import {
+  completionsOf,
   type ConfigChanges,
-  type FinishedRun,
   metricsWithoutClock,
+  rubricOf,
   tinyRunConfig,
   trainOn,
   VARYING_RUBRIC,
+  withWasm,
 } from "./testing.ts";
 
 type Line = Record<string, number | string | null>;
 
-interface StateFile {
-  micro_step: number;
-  rollout: unknown;
-  rng: { seed: number; counters: { next_prompt: number } };
-  sampler: unknown;
-}
-
-interface Outcome extends FinishedRun {
+interface Outcome {
   path: string;
   train: Line[];
-  state: (step: number) => Promise<StateFile>;
+  state: (step: number) => Promise<{
+    micro_step: number;
+    rollout: unknown;
+    rng: { seed: number; counters: { next_prompt: number } };
+    sampler: unknown;
+  }>;
   has: (file: string) => Promise<boolean>;
 }
 
 /** A GRPO run without warm start; per_device_train_batch_size 4, GA 2, groups of 4. */
-async function withRun(
+const withRun = (
   changes: ConfigChanges["training"],
   work: (outcome: Outcome) => Promise<void> | void,
-  rubric: Rubric = VARYING_RUBRIC,
-): Promise<void> {
-  using device = await createDevice("wasm", { threads: 1 });
-  await withFolder(async (dir) => {
-    const path = `${dir}/run`;
-    const finished = await trainOn(
-      device,
-      tinyRunConfig(path, {
-        sft: null,
-        eval: { num_examples: 0 },
-        training: { save_steps: 1, learning_rate: 1e-2, ...changes },
-      }),
-      { rubric },
-    );
+  rubric = VARYING_RUBRIC,
+): Promise<void> =>
+  withWasm(async (device, dir) => {
+    const path = `${dir}/run`, training = { save_steps: 1, learning_rate: 1e-2, ...changes };
+    const config = tinyRunConfig(path, { sft: null, eval: { num_examples: 0 }, training });
+    await trainOn(device, config, { rubric });
     await work({
-      ...finished,
       path,
-      train: (await metricsWithoutClock(path) as Line[]).filter(({ split }) => split === "train"),
+      train: await metricsWithoutClock(path, "train") as Line[],
       state: async (step) =>
         JSON.parse(await Deno.readTextFile(`${path}/checkpoint-${step}/rgx_state.json`)),
       has: (file) => Deno.stat(`${path}/${file}`).then(() => true, () => false),
     });
   });
-}
+
+const DIFFERENCE = "sampling/sampling_logp_difference";
+/** Of the sampler's log-probabilities from those of the training pass. */
+const differences = (line: Line) =>
+  [line[`${DIFFERENCE}/mean`], line[`${DIFFERENCE}/max`]] as [number, number];
 
 Deno.test("a batch is for μ·SPG/GA steps: sampled once, then off-policy", () =>
   withRun(
@@ -66,19 +57,14 @@ Deno.test("a batch is for μ·SPG/GA steps: sampled once, then off-policy", () =
     async ({ train, state, has }) => {
       const generated = train.map((line) => "reward" in line);
       assert.deepEqual(generated, [true, false, false, false, true]);
-      assert.deepEqual(
-        train.map((line) => line.num_tokens !== train[0]!.num_tokens),
-        [false, false, false, false, true],
-      );
+      const isNew = train.map((line) => line["num_tokens"] !== train[0]!["num_tokens"]);
+      assert.deepEqual(isNew, [false, false, false, false, true]);
       // The first step is on-policy; from the second on some ratios are outside of 1 ± 0.01.
       const clipped = train.map((line) => line["clip_ratio/region_mean"] as number);
-      assert.equal(clipped[0], 0);
       assert.ok(clipped.slice(1, 4).every((share) => share > 0), String(clipped));
-      assert.equal(clipped[4], 0);
-      for (const step of [1, 2, 3]) {
-        assert.ok(await has(`checkpoint-${step}/rollout.safetensors`), `step ${step}`);
-      }
-      assert.ok(!await has("checkpoint-4/rollout.safetensors"));
+      assert.deepEqual([clipped[0], clipped[4]], [0, 0]);
+      const saved = [1, 2, 3, 4].map((step) => has(`checkpoint-${step}/rollout.safetensors`));
+      assert.deepEqual(await Promise.all(saved), [true, true, true, false]);
       const { rollout, micro_step, rng, sampler } = await state(3);
       assert.deepEqual(rollout, { step: 0, micro_steps: 6, slice: 2, done_rows: 24 });
       assert.equal(micro_step, 6);
@@ -95,8 +81,7 @@ Deno.test("the sampler and the training pass have the same log-probabilities", a
   for (const changes of [{ top_p: 0.9 }, ends]) {
     await withRun({ max_steps: 3, num_iterations: 2, ...changes }, ({ train }) => {
       for (const [k, line] of train.entries()) {
-        const mean = line["sampling/sampling_logp_difference/mean"] as number;
-        const max = line["sampling/sampling_logp_difference/max"] as number;
+        const [mean, max] = differences(line);
         if (k % 2 === 1) assert.ok(mean === undefined && max === undefined);
         else assert.ok(mean <= max && max < 1e-5, `${mean} ${max}`);
         if (k % 2 === 1 || changes !== ends) continue;
@@ -106,17 +91,24 @@ Deno.test("the sampler and the training pass have the same log-probabilities", a
       }
     });
   }
+  // On-policy, every step compares the training pass with the sampler.
+  for (const changes of [{}, { top_k: 5, repetition_penalty: 1.3 }]) {
+    await withRun({ max_steps: 3, per_device_train_batch_size: 2, ...changes }, ({ train }) => {
+      for (const [mean, max] of train.map(differences)) {
+        assert.ok(0 < mean && mean <= max && max < 1e-5, `${mean} ${max}`);
+      }
+    });
+  }
 });
 
 Deno.test("old log-probabilities of sampling save a pass and change little", async () => {
-  const schedule = { max_steps: 4, num_iterations: 2 };
   const found: { loss: number; norm: number; compared: boolean }[][] = [];
   for (const use_rollout_log_probs of [false, true]) {
-    await withRun({ ...schedule, use_rollout_log_probs }, ({ train }) => {
+    await withRun({ max_steps: 4, num_iterations: 2, use_rollout_log_probs }, ({ train }) => {
       found.push(train.map((line) => ({
         loss: line["loss"] as number,
         norm: line["grad_norm"] as number,
-        compared: "sampling/sampling_logp_difference/mean" in line,
+        compared: `${DIFFERENCE}/mean` in line,
       })));
     });
   }
@@ -134,26 +126,11 @@ Deno.test("old log-probabilities of sampling save a pass and change little", asy
   }
 });
 
-Deno.test("on-policy, every step compares the training pass with the sampler", async () => {
-  const changes = [{}, { top_k: 5, repetition_penalty: 1.3 }];
-  for (const change of changes) {
-    await withRun({ max_steps: 3, per_device_train_batch_size: 2, ...change }, ({ train }) => {
-      for (const line of train) {
-        const mean = line["sampling/sampling_logp_difference/mean"] as number;
-        const max = line["sampling/sampling_logp_difference/max"] as number;
-        assert.ok(0 < mean && mean <= max && max < 1e-5, `${mean} ${max}`);
-      }
-    });
-  }
-});
-
 Deno.test("a step may take several generation batches; its records hold all of them", () =>
   withRun({ max_steps: 2, steps_per_generation: 1 }, async ({ path, train, state }) => {
     assert.ok(train.every((line) => "reward" in line));
-    const file = await Deno.readFile(`${path}/completions/completions_00001.parquet`);
-    assert.equal((await parquetReadObjects({ file: file.buffer })).length, 8);
-    const { rng } = await state(2);
-    assert.equal(rng.counters.next_prompt, 4);
+    assert.equal((await completionsOf(path, 1)).length, 8);
+    assert.equal((await state(2)).rng.counters.next_prompt, 4);
   }));
 
 Deno.test("the default equals one generation batch for each step, to the bit", async () => {
@@ -163,32 +140,19 @@ Deno.test("the default equals one generation batch for each step, to the bit", a
       losses.push(train.map(({ loss, grad_norm, reward }) => [loss, grad_norm, reward]));
     });
   }
-  assert.deepEqual(losses[1], losses[0]);
-  assert.deepEqual(losses[2], losses[0]);
+  assert.deepEqual(losses.slice(1), [losses[0], losses[0]]);
 });
 
 /** Groups whose first completion's first token is even have equal rewards. */
-const HALF_FLAT: Rubric = {
-  ...VARYING_RUBRIC,
-  names: ["half"],
-  weights: [1],
-  score: (samples) => {
-    const flat = new Map<string, boolean>();
-    for (const { prompt, completionIds } of samples) {
-      if (!flat.has(prompt)) flat.set(prompt, completionIds[0]! % 2 === 0);
-    }
-    return Promise.resolve({
-      values: samples.map(({ prompt, completionIds }) => [
-        flat.get(prompt) ? 1 : completionIds.reduce((sum, id) => sum + id, 0),
-      ]),
-      errors: [],
-      logged: new Map(),
-      extras: new Map(),
-      sums: new Map(),
-      warnings: [],
-    });
-  },
-};
+const HALF_FLAT = rubricOf(["half"], (samples) => {
+  const flat = new Map<string, boolean>();
+  for (const { prompt, completionIds } of samples) {
+    if (!flat.has(prompt)) flat.set(prompt, completionIds[0]! % 2 === 0);
+  }
+  return samples.map(({ prompt, completionIds }) => [
+    flat.get(prompt) ? 1 : completionIds.reduce((sum, id) => sum + id, 0),
+  ]);
+});
 
 Deno.test("dynamic sampling replaces groups without a signal until the batch is full", () =>
   withRun(
@@ -196,27 +160,17 @@ Deno.test("dynamic sampling replaces groups without a signal until the batch is 
     async ({ path, train, state }) => {
       let drawn = 0;
       for (const [k, line] of train.entries()) {
-        const step = k + 1;
-        const file = await Deno.readFile(
-          `${path}/completions/completions_0000${step}.parquet`,
-        );
-        const rows = await parquetReadObjects({ file: file.buffer });
-        const groups = rows.length / 4;
-        const taught = Array.from(
-          { length: groups },
-          (_, g) => rows.slice(4 * g, 4 * g + 4).some((row) => row.half !== rows[4 * g]!.half),
-        );
-        assert.equal(line["dynamic_sampling/kept_ratio"], taught.filter(Boolean).length / groups);
+        const rows = await completionsOf(path, k + 1), groups = rows.length / 4;
+        const isIn = (of: (row: Line, first: Line) => boolean) =>
+          Array.from({ length: groups }, (_, g) => rows.slice(4 * g, 4 * g + 4) as Line[])
+            .filter((group) => group.some((row) => of(row, group[0]!))).length;
+        const taught = isIn((row, first) => row["half"] !== first["half"]);
+        assert.equal(line["dynamic_sampling/kept_ratio"], taught / groups);
         // Two groups are trained on; the others have no advantage.
-        const trained = Array.from(
-          { length: groups },
-          (_, g) => rows.slice(4 * g, 4 * g + 4).some((row) => row.advantage !== 0),
-        );
-        assert.equal(trained.filter(Boolean).length, 2);
-        assert.equal(line.frac_reward_zero_std, taught.filter((t) => !t).length / groups);
+        assert.equal(isIn((row) => row["advantage"] !== 0), 2);
+        assert.equal(line["frac_reward_zero_std"], (groups - taught) / groups);
         drawn += groups;
-        const { rng } = await state(step);
-        assert.equal(rng.counters.next_prompt, drawn);
+        assert.equal((await state(k + 1)).rng.counters.next_prompt, drawn);
       }
       assert.ok(drawn > 8, `${drawn} groups drawn: nothing was flat`);
     },
@@ -228,37 +182,22 @@ Deno.test("dynamic sampling that finds too few groups trains on those, even on n
     { max_steps: 2, dynamic_sampling: true, dynamic_sampling_max_batches: 2 },
     async ({ train, path }) => {
       for (const line of train) {
-        assert.equal(line["dynamic_sampling/kept_ratio"], 0);
-        assert.equal(line.grad_norm, 0);
-        assert.equal(Math.abs(line.loss as number), 0);
-        assert.equal(line.reward, 1);
+        const { loss, grad_norm, reward, "dynamic_sampling/kept_ratio": kept } = line;
+        assert.deepEqual([Math.abs(loss as number), grad_norm, reward, kept], [0, 0, 1, 0]);
       }
-      const file = await Deno.readFile(`${path}/completions/completions_00001.parquet`);
-      assert.equal((await parquetReadObjects({ file: file.buffer })).length, 16);
+      assert.equal((await completionsOf(path, 1)).length, 16);
     },
-    {
-      ...HALF_FLAT,
-      score: (samples) =>
-        Promise.resolve({
-          values: samples.map(() => [1]),
-          errors: [],
-          logged: new Map(),
-          extras: new Map(),
-          sums: new Map(),
-          warnings: [],
-        }),
-    },
+    rubricOf(["flat"], (samples) => samples.map(() => [1])),
   ));
 
 Deno.test("remax compares the completions of a prompt with its greedy one", () =>
   withRun({ max_steps: 1, advantage_estimator: "remax" }, async ({ path }) => {
-    const file = await Deno.readFile(`${path}/completions/completions_00001.parquet`);
-    const rows = await parquetReadObjects({ file: file.buffer });
+    const rows = await completionsOf(path, 1);
     const rewardOf = (row: Record<string, unknown>) =>
-      Number(row.letters) + 0.5 * Number(row.ending ?? 0);
+      Number(row["letters"]) + 0.5 * Number(row["ending"] ?? 0);
     for (let begin = 0; begin < rows.length; begin += 4) {
       const group = rows.slice(begin, begin + 4);
-      const baselines = group.map((row) => rewardOf(row) - Number(row.advantage));
+      const baselines = group.map((row) => rewardOf(row) - Number(row["advantage"]));
       const mean = group.reduce((sum, row) => sum + rewardOf(row) / 4, 0);
       for (const baseline of baselines) assert.ok(Math.abs(baseline - baselines[0]!) < 1e-12);
       assert.ok(Math.abs(baselines[0]! - mean) > 1e-3, `${baselines[0]} is the group's mean`);

@@ -2,17 +2,20 @@
 import assert from "node:assert/strict";
 import { type Handler, withServer } from "../core/remote/testing.ts";
 import { createRubric } from "../rewards/rubric.ts";
+import { input } from "../rewards/testing.ts";
 import { withServer as withRgxServer } from "../serve/testing.ts";
-import { type ConfigChanges, shortRunConfig, trainOn, withReference } from "./testing.ts";
+import {
+  type ConfigChanges,
+  metricsWithoutClock,
+  shortRunConfig,
+  trainOn,
+  withReference,
+} from "./testing.ts";
 
 type Line = Record<string, number>;
 
-/** The lines of metrics.jsonl of one kind. */
-async function lines(folder: string, split: string): Promise<Line[]> {
-  const text = await Deno.readTextFile(`${folder}/metrics.jsonl`);
-  return text.trimEnd().split("\n").map((line) => JSON.parse(line))
-    .filter((line) => line.split === split);
-}
+const lines = async (folder: string, split: string) =>
+  await metricsWithoutClock(folder, split) as Line[];
 
 /** Rates by the length of the question, so that ratings differ. */
 const judge: Handler = ({ body }) => {
@@ -46,9 +49,7 @@ Deno.test("a run with a judge counts what it costs, also over a resume", async (
       close(first["rewards/judge/total_cost"]!, first["rewards/judge/cost"]! + price);
       assert.ok(first["rewards/judge/mean"]! > 0 && first["rewards/judge/total_seconds"]! > 0);
 
-      const saved = JSON.parse(
-        await Deno.readTextFile(`${dir}/run/checkpoint-1/rgx_state.json`),
-      );
+      const saved = JSON.parse(await Deno.readTextFile(`${dir}/run/checkpoint-1/rgx_state.json`));
       await trainOn(device, config, { rubric, resume: true });
       await rubric.close();
       const second = (await lines(`${dir}/run`, "train"))[1]!;
@@ -72,18 +73,7 @@ Deno.test("rgx serve can be the judge; what it answers is read strictly", async 
       const rubric = createRubric([{ name: "judge", weight: 1, params }]);
       await rubric.open();
       const entry = { question: "1 + 1", answer: "2", metadata: {} };
-      const scores = await rubric.score([{
-        prompt: "1 + 1",
-        messages: null,
-        completion: "2",
-        answer: "2",
-        info: {},
-        entry,
-        completionIds: [1],
-        truncated: false,
-        step: 1,
-        maxCompletionLength: 4,
-      }]);
+      const scores = await rubric.score([input("2", { prompt: "1 + 1", answer: "2", entry })]);
       await rubric.close();
       return scores;
     };

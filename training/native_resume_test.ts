@@ -5,7 +5,14 @@
 import assert from "node:assert/strict";
 import { test, withFolder } from "../core/testing.ts";
 import { createWasmDevice } from "../kernels/devices/wasm/device.ts";
-import { metricsWithoutClock, tinyRunConfig, trainOn, VARYING_RUBRIC } from "./testing.ts";
+import {
+  metricsWithoutClock,
+  stopsAfter,
+  tinyRunConfig,
+  trainOn,
+  varying,
+  weightsOf,
+} from "./testing.ts";
 
 /** Trains until `steps` more steps are done, or to the end. @returns the status of the run */
 async function train(
@@ -17,13 +24,7 @@ async function train(
 ) {
   using device = await createWasmDevice({ threads: 2, native });
   const config = tinyRunConfig(path, { training: { max_steps: 6, beta: 0.05, compute_dtype } });
-  let done = 0;
-  const { summary } = await trainOn(device, config, {
-    rubric: VARYING_RUBRIC,
-    resume,
-    listeners: [(event) => event.type === "step" && done++],
-    control: { stopRequested: () => done >= steps ? "save" : "no" },
-  });
+  const { summary } = await trainOn(device, config, { ...varying, resume, ...stopsAfter(steps) });
   return summary.status;
 }
 
@@ -34,8 +35,7 @@ for (const dtype of ["float32", "bfloat16"] as const) {
       assert.equal(await train(parts, dtype, 2, true, false), "stopped");
       assert.equal(await train(parts, dtype, 2, false, true), "stopped");
       assert.equal(await train(parts, dtype, Infinity, true, true), "completed");
-      const weights = (path: string) => Deno.readFile(`${path}/model.safetensors`);
-      assert.deepEqual(await weights(parts), await weights(whole));
+      assert.deepEqual(await weightsOf(parts), await weightsOf(whole));
       assert.deepEqual(await metricsWithoutClock(parts), await metricsWithoutClock(whole));
     });
   });

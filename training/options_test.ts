@@ -13,7 +13,7 @@ import {
   metricsWithoutClock,
   tinyRunConfig,
   trainOn,
-  VARYING_RUBRIC,
+  varying,
 } from "./testing.ts";
 
 type Training = NonNullable<ConfigChanges["training"]>;
@@ -37,7 +37,7 @@ async function withRuns(
         ...more,
         training: { max_steps: 3, learning_rate: 2e-2, num_iterations: 3, ...training },
       });
-      await trainOn(device, config, { rubric: VARYING_RUBRIC });
+      await trainOn(device, config, varying);
       return (await metricsWithoutClock(path, "train")) as Line[];
     }, device)
   );
@@ -187,7 +187,7 @@ Deno.test("prompts are refused above max_prompt_length, or keep their last token
     const cut = runPrompts(tokenizer, config, eosIds).prompt(entry);
     assert.ok(whole.ids.length > 12);
     assert.deepEqual(cut.ids, whole.ids.slice(-12));
-    const { summary } = await trainOn(device, config, { rubric: VARYING_RUBRIC });
+    const { summary } = await trainOn(device, config, varying);
     assert.equal(summary.status, "completed");
     const [line] = await metricsWithoutClock(`${dir}/cut`, "train");
     const tokens = summary.tokens_generated;

@@ -283,10 +283,7 @@ test.inFolder("what has no effect on preferences is refused, and elsewhere noted
 
 test.inFolder("rows without two different answers are refused with their line", async (folder) => {
   const refusals: [row: unknown, message: RegExp][] = [
-    [
-      { prompt: "a", chosen: "b", rejected: "b" },
-      /pairs\.jsonl:2: chosen and rejected are equal/,
-    ],
+    [{ prompt: "a", chosen: "b", rejected: "b" }, /pairs\.jsonl:2: chosen and rejected are equal/],
     [{ prompt: "a", chosen: "b", rejected: " " }, /pairs\.jsonl:2: rejected is empty/],
     [{ prompt: "a", chosen: "b" }, /row 2 of the data has no two answers/],
     [
@@ -308,10 +305,7 @@ test.inFolder("rows without two different answers are refused with their line", 
 
 test.inFolder("what both conversations begin with is the prompt", async (folder) => {
   const ask = { role: "user", content: "Which?" },
-    say = (content: string) => ({
-      role: "assistant",
-      content,
-    });
+    say = (content: string) => ({ role: "assistant", content });
   const rows = [
     { chosen: [ask, say("this")], rejected: [ask, say("that")] },
     { prompt: "Which?", chosen: [ask, say("this")], rejected: [ask, say("that")] },

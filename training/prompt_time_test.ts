@@ -1,6 +1,14 @@
 import assert from "node:assert/strict";
 import { isLocalTime, localTime } from "../core/local_time.ts";
-import { copyFolder, metricsWithoutClock, shortRunConfig, test, trainOn } from "./testing.ts";
+import {
+  copyFolder,
+  metricsWithoutClock,
+  shortRunConfig,
+  stopsAfter,
+  test,
+  trainOn,
+  weightsOf,
+} from "./testing.ts";
 
 /** It writes the time as the templates of Llama 3 write the date. */
 const TEMPLATE = "{{ strftime_now('%S') }} {{ messages[0].content }}";
@@ -12,11 +20,7 @@ test.onReference("a resumed run keeps the time that the chat template wrote at i
     return made;
   };
   const start = `${dir}/start`;
-  let steps = 0;
-  const stopped = await trainOn(device, config(start), {
-    listeners: [({ type }) => void (type === "step" && steps++)],
-    control: { stopRequested: () => steps > 0 ? "save" : "no" },
-  });
+  const stopped = await trainOn(device, config(start), stopsAfter(1));
   assert.equal(stopped.summary.status, "stopped");
   const timeIn = async (path: string) =>
     JSON.parse(await Deno.readTextFile(`${path}/run.json`)).prompt_time;
@@ -29,10 +33,7 @@ test.onReference("a resumed run keeps the time that the chat template wrote at i
     const { summary } = await trainOn(device, config(path), { resume: true });
     assert.equal(summary.status, "completed");
     assert.equal(await timeIn(path), time);
-    outcomes.push([
-      await metricsWithoutClock(path),
-      await Deno.readFile(`${path}/model.safetensors`),
-    ]);
+    outcomes.push([await metricsWithoutClock(path), await weightsOf(path)]);
     await new Promise((resolve) => setTimeout(resolve, 1100));
   }
   assert.deepEqual(outcomes[1], outcomes[0]);

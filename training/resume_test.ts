@@ -11,17 +11,15 @@ import {
   metricsWithoutClock,
   tinyRunConfig,
   trainOn,
-  VARYING_RUBRIC,
+  varying,
 } from "./testing.ts";
 import { tinyModelFolder } from "./tiny_model_testing.ts";
-import type { TrainerOptions } from "./trainer.ts";
 
 async function withDevice<T>(work: (device: Device) => Promise<T>): Promise<T> {
   using device = await createDevice("wasm", { threads: 1 });
   return await work(device);
 }
 
-const withRewards: Partial<TrainerOptions> = { rubric: VARYING_RUBRIC };
 const WEIGHTS = ["model.safetensors", "adapter_model.safetensors"];
 
 /** Metrics, final weights, and the names of the completions tables. */
@@ -51,7 +49,7 @@ async function stopAgainAndAgain(
     // Called before every operation; each session must be long enough for a step or an evaluation.
     const patience = 37 * every + 301 * (sessions % 5);
     const { summary } = await trainOn(device, tinyRunConfig(path, changes), {
-      ...withRewards,
+      ...varying,
       resume: sessions > 1,
       control: { stopRequested: () => ++asked > patience ? "save" : "no" },
     });
@@ -73,19 +71,25 @@ const ADAPTER = {
 
 /** Runs with different state: what is trained, and the reference of the KL term. */
 const KINDS: Record<string, (model: string) => ConfigChanges> = {
-  "full fine-tuning after a warm start": () => ({}),
-  "full fine-tuning with a frozen reference": () => ({ training: { beta: 0.05 } }),
+  "full fine-tuning after a warm start, with a frozen reference": () => ({
+    training: { beta: 0.05 },
+  }),
   "8-bit moments and weights in bfloat16 with a frozen reference": () => ({
     model: { dtype: "bfloat16", init: { ...tinyRunConfig("").model.init!, hidden_size: 64 } },
     training: { beta: 0.05, optim: "adamw_8bit" },
   }),
-  "Kahan's rounding with a moving reference": () => ({
+  "Kahan's rounding, a moving reference and an adaptive entropy bonus": () => ({
     model: { dtype: "bfloat16" },
     training: {
       beta: 0.05,
       bf16_rounding: "kahan",
       sync_ref_model: true,
       ref_model_sync_steps: 2,
+      use_adaptive_entropy: true,
+      entropy_coef: 0.01,
+      entropy_target: 3.5,
+      top_entropy_quantile: 0.5,
+      loss_type: "sapo",
     },
   }),
   "an adapter from the start": (model) => ({
@@ -93,10 +97,6 @@ const KINDS: Record<string, (model: string) => ConfigChanges> = {
     lora: ADAPTER,
     model: { init: null, model_name_or_path: model },
     training: { beta: 0.05 },
-  }),
-  "an adapter with dropout, after a warm start": (model) => ({
-    lora: { ...ADAPTER, lora_dropout: 0.1 },
-    model: { init: null, model_name_or_path: model },
   }),
   "an adapter beside modules that are trained in full, after a warm start": (model) => ({
     lora: {
@@ -153,18 +153,6 @@ const KINDS: Record<string, (model: string) => ConfigChanges> = {
       save_total_limit: 1,
     },
   }),
-  "a moving reference and an adaptive entropy bonus": () => ({
-    training: {
-      beta: 0.05,
-      sync_ref_model: true,
-      ref_model_sync_steps: 2,
-      use_adaptive_entropy: true,
-      entropy_coef: 0.01,
-      entropy_target: 3.5,
-      top_entropy_quantile: 0.5,
-      loss_type: "sapo",
-    },
-  }),
   "everything at once": (model) => ({
     data: { num_examples: 14 },
     lora: { ...ADAPTER, lora_dropout: 0.1 },
@@ -200,7 +188,7 @@ for (const [kind, changesFor] of Object.entries(KINDS)) {
         const model = `${dir}/model`;
         await tinyModelFolder(model);
         const changes = changesFor(model);
-        await trainOn(device, tinyRunConfig(`${dir}/whole`, changes), withRewards);
+        await trainOn(device, tinyRunConfig(`${dir}/whole`, changes), varying);
         const expected = await outcome(`${dir}/whole`);
         const { max_steps: steps = 6 } = changes.training ?? {};
         assert.ok(expected.metrics.filter((line) => line.split === "train").length === steps);
@@ -219,7 +207,7 @@ for (const [kind, changesFor] of Object.entries(KINDS)) {
 /** A child process that trains and kills itself at a given moment. */
 const CHILD = (output: string, killAt: string, changes: ConfigChanges, threads: number) => `
   import { createDevice } from ${JSON.stringify(new URL("../kernels/mod.ts", import.meta.url))};
-  import { tinyRunConfig, trainOn, VARYING_RUBRIC } from ${
+  import { tinyRunConfig, trainOn, varying } from ${
   JSON.stringify(new URL("./testing.ts", import.meta.url))
 };
   const die = () => Deno.kill(Deno.pid, "SIGKILL");
@@ -250,7 +238,7 @@ const CHILD = (output: string, killAt: string, changes: ConfigChanges, threads: 
   }];
   const device = await createDevice("wasm", { threads: ${threads} });
   await trainOn(device, tinyRunConfig(output, ${JSON.stringify(changes)}), {
-    resume: true, rubric: VARYING_RUBRIC, control, listeners,
+    resume: true, ...varying, control, listeners,
   });
   device.close();
   Deno.exit(0);
@@ -287,19 +275,9 @@ test.inFolder("a run with all options, killed repeatedly, on varying numbers of 
   await tinyModelFolder(`${dir}/model`);
   const { training, ...rest } = KINDS["everything at once"]!(`${dir}/model`);
   const changes = { ...rest, training: { ...training, save_strategy: "steps" as const } };
-  await withDevice((device) =>
-    trainOn(device, tinyRunConfig(`${dir}/whole`, changes), withRewards)
-  );
+  await withDevice((device) => trainOn(device, tinyRunConfig(`${dir}/whole`, changes), varying));
   const path = `${dir}/killed`;
-  const moments = [
-    "step 2",
-    "after 70",
-    "step 9",
-    "asked 30",
-    "writing 9",
-    "after 130",
-    "step 2",
-  ];
+  const moments = ["step 2", "after 70", "step 9", "asked 30", "writing 9", "after 130", "step 2"];
   let killed = 0;
   for (const [i, moment] of moments.entries()) {
     if (await runChild(path, moment, changes, 1 + i % 3) === "killed") killed++;

@@ -1,11 +1,9 @@
 /** Runs that learn from a teacher: its term in the gradient, whole runs, and what is refused. */
 import assert from "node:assert/strict";
-import { test } from "../core/testing.ts";
 import type { RunConfig } from "../configs/schema/run_config.ts";
 import { TEACHER, TRAINING } from "../configs/schema/schema.ts";
 import { defaultsOf } from "../configs/types/key_spec.ts";
 import { createReferenceDevice } from "../kernels/devices/reference/device.ts";
-import { createDevice } from "../kernels/mod.ts";
 import { Interrupted } from "../core/errors.ts";
 import { CausalLM } from "../models/causal_lm.ts";
 import { readModelFolder } from "../models/model_folder.ts";
@@ -16,7 +14,15 @@ import { assemble } from "./assemble.ts";
 import { modelTeacher, type Teacher } from "./model/teacher.ts";
 import { TeacherServer } from "./model/teacher_server.ts";
 import { accumulateGradients, type TrainingRow } from "./step/gradient_accumulation.ts";
-import { metricsWithoutClock, tinyRunConfig, trainOn, VARYING_RUBRIC } from "./testing.ts";
+import {
+  metricsWithoutClock,
+  stopsAfter,
+  test,
+  tinyRunConfig,
+  trainOn,
+  varying,
+  weightsOf,
+} from "./testing.ts";
 import { tinyModelFolder } from "./tiny_model_testing.ts";
 
 const ROWS: TrainingRow[] = [[4, 5, 6], [7, 8], [10, 11, 12, 13], [9]].map((ids, i) => ({
@@ -118,29 +124,20 @@ function configIn(folder: string, output: string, more: Partial<RunConfig["train
   });
 }
 
-test.inFolder("a run without rewards comes closer to its teacher, and resumes to the bit", async (folder) => {
+test.onWasm("a run without rewards comes closer to its teacher, and resumes to the bit", async ({ device, dir: folder }) => {
   await tinyModelFolder(`${folder}/teacher`);
-  using device = await createDevice("wasm", { threads: 1 });
   await trainOn(device, configIn(folder, "whole"));
   const lines = await metricsWithoutClock(`${folder}/whole`, "train");
   const divergences = lines.map((line) => Number(line["teacher/divergence"]));
   assert.ok(divergences[3]! < 0.9 * divergences[0]!, String(divergences));
   assert.equal(lines[0]!["loss"], lines[0]!["teacher/divergence"]);
   const part = configIn(folder, "part");
-  let done = 0;
-  await trainOn(device, part, {
-    control: { stopRequested: () => done >= 2 ? "save" : "no", reason: "the test" },
-    listeners: [(event) => {
-      if (event.type === "step") done++;
-    }],
-  });
+  await trainOn(device, part, stopsAfter(2));
   await trainOn(device, part, { resume: true });
-  const bytes = (name: string) => Deno.readFile(`${folder}/${name}/model.safetensors`);
-  assert.deepEqual(await bytes("part"), await bytes("whole"));
+  assert.deepEqual(await weightsOf(`${folder}/part`), await weightsOf(`${folder}/whole`));
 });
 
-test.inFolder("a policy that is its teacher with the answer in its prompt resumes to the bit", async (folder) => {
-  using device = await createDevice("wasm", { threads: 1 });
+test.onWasm("a policy that is its teacher with the answer in its prompt resumes to the bit", async ({ device, dir: folder }) => {
   const config = (output: string) => {
     // The run stops between two steps on one batch, whose prompts the checkpoint holds.
     const run = configIn(folder, output, { steps_per_generation: 4 });
@@ -154,21 +151,13 @@ test.inFolder("a policy that is its teacher with the answer in its prompt resume
   await trainOn(device, config("whole"));
   const [line] = await metricsWithoutClock(`${folder}/whole`);
   assert.ok(Number(line!["teacher/divergence"]) > 1e-4, String(line!["teacher/divergence"]));
-  let done = 0;
-  await trainOn(device, config("part"), {
-    control: { stopRequested: () => done >= 3 ? "save" : "no", reason: "the test" },
-    listeners: [(event) => {
-      if (event.type === "step") done++;
-    }],
-  });
+  await trainOn(device, config("part"), stopsAfter(3));
   await trainOn(device, config("part"), { resume: true });
-  const bytes = (name: string) => Deno.readFile(`${folder}/${name}/model.safetensors`);
-  assert.deepEqual(await bytes("part"), await bytes("whole"));
+  assert.deepEqual(await weightsOf(`${folder}/part`), await weightsOf(`${folder}/whole`));
 });
 
-test.inFolder("a student that is its own teacher learns nothing from it", async (folder) => {
+test.onWasm("a student that is its own teacher learns nothing from it", async ({ device, dir: folder }) => {
   await tinyModelFolder(`${folder}/teacher`);
-  using device = await createDevice("wasm", { threads: 1 });
   // The teacher's weights are those that the seed 1 makes.
   await trainOn(device, configIn(folder, "own", { max_steps: 1, seed: 1 }));
   const [line] = await metricsWithoutClock(`${folder}/own`);
@@ -176,11 +165,10 @@ test.inFolder("a student that is its own teacher learns nothing from it", async 
   assert.ok(Number(line!["grad_norm"]) < 1e-5, String(line!["grad_norm"]));
 });
 
-test.inFolder("a teacher stands beside rewards, in the plan of the memory too", async (folder) => {
+test.onWasm("a teacher stands beside rewards, in the plan of the memory too", async ({ device, dir: folder }) => {
   await tinyModelFolder(`${folder}/teacher`);
-  using device = await createDevice("wasm", { threads: 1 });
   const config = configIn(folder, "both", { max_steps: 1 });
-  await trainOn(device, config, { rubric: VARYING_RUBRIC });
+  await trainOn(device, config, varying);
   const [line] = await metricsWithoutClock(`${folder}/both`);
   assert.ok(Number(line!["teacher/divergence"]) > 0 && Number(line!["reward"]) > 0);
   const plans = [];
@@ -216,10 +204,7 @@ Deno.test("a stop ends the wait for a teacher's server", async () => {
       if (++checks % 3 === 0) throw new Interrupted();
     });
     await assert.rejects(teacher.open(), Interrupted);
-    await assert.rejects(
-      teacher.ask([{ promptIds: [1], branches: [[2, 3], [4]] }]),
-      Interrupted,
-    );
+    await assert.rejects(teacher.ask([{ promptIds: [1], branches: [[2, 3], [4]] }]), Interrupted);
     teacher.dispose();
   }
   assert.ok(asked > 0);

@@ -82,10 +82,7 @@ test.onReference("a run writes the documented files, lines, completions and even
   assert.ok(rows.every((row) => row["step"] === 2 && typeof row["prompt"] === "string"));
   assert.equal(rows[0]!["prompt"], rows[3]!["prompt"]);
   assert.notEqual(rows[0]!["prompt"], rows[4]!["prompt"]);
-  assert.ok(
-    rows.some((row) => row["ending"] === null),
-    "a reward that does not apply stays null",
-  );
+  assert.ok(rows.some((row) => row["ending"] === null), "a reward that does not apply stays null");
 
   const state = JSON.parse(await Deno.readTextFile(`${dir}/run/trainer_state.json`));
   assert.equal(state.global_step, 2);

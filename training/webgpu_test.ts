@@ -13,7 +13,7 @@ import { initWeights } from "../models/network/weights/init.ts";
 import { CausalLM } from "../models/causal_lm.ts";
 import type { ModelConfig } from "../models/architectures/model_config.ts";
 import { BenchStep } from "./grpo_step_bench.ts";
-import { metricsWithoutClock, tinyRunConfig, trainOn, VARYING_RUBRIC } from "./testing.ts";
+import { metricsWithoutClock, tinyRunConfig, trainOn, varying, VARYING_RUBRIC } from "./testing.ts";
 import { webgpuTest } from "../kernels/devices/webgpu/testing.ts";
 
 /** One for all tests that do not lose it: its pipelines are made once. */
@@ -47,7 +47,7 @@ webgpuTest(
             sft: { max_steps: 2 },
           });
           const { summary } = await trainOn(device, config, {
-            rubric: VARYING_RUBRIC,
+            ...varying,
             listeners: [(event) => {
               if (event.type !== "step" || event.phase !== "grpo") return;
               const now = device.counters;

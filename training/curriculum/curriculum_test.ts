@@ -3,18 +3,19 @@
  * both.
  */
 import assert from "node:assert/strict";
-import { withFolder } from "../../core/testing.ts";
 import type { CurriculumSection } from "../../configs/schema/run_config.ts";
-import type { Device } from "../../kernels/device.ts";
-import { createDevice } from "../../kernels/mod.ts";
-import { type ConfigChanges, metricsWithoutClock, tinyRunConfig, trainOn } from "../testing.ts";
+import {
+  type ConfigChanges,
+  metricsWithoutClock,
+  rubricOf,
+  tinyRunConfig,
+  trainOn,
+  warningsOf,
+  weightsOf,
+  withWasm,
+} from "../testing.ts";
 import { assemble } from "../assemble.ts";
-import { GrpoTrainer, type TrainerOptions } from "../trainer.ts";
-
-async function onDevice<T>(work: (device: Device, path: string) => Promise<T>): Promise<T> {
-  using device = await createDevice("wasm", { threads: 1 });
-  return await withFolder((path) => work(device, path));
-}
+import { GrpoTrainer } from "../trainer.ts";
 
 function curriculum(changes: Partial<CurriculumSection> = {}): CurriculumSection {
   return {
@@ -67,25 +68,12 @@ const LEVEL = "curriculum/spell_backward/word_len";
 const wordLevels = (lines: Line[]) => steps(lines).map((line) => line[LEVEL]);
 
 Deno.test("levels rise on schedule, are logged, and change the next problems", () =>
-  onDevice(async (device, path) => {
+  withWasm(async (device, path) => {
     const questions: string[][] = [];
-    const rubric: TrainerOptions["rubric"] = {
-      names: ["none"],
-      weights: [1],
-      score(inputs) {
-        (questions[inputs[0]!.step! - 1] ??= []).push(...inputs.map(({ entry }) => entry.answer!));
-        return Promise.resolve({
-          values: inputs.map(({ completionIds }) => [completionIds[0]! % 2]),
-          errors: [],
-          logged: new Map(),
-          extras: new Map(),
-          sums: new Map(),
-          warnings: [],
-        });
-      },
-      open: () => Promise.resolve(),
-      async close() {},
-    };
+    const rubric = rubricOf(["none"], (samples) => {
+      (questions[samples[0]!.step! - 1] ??= []).push(...samples.map(({ entry }) => entry.answer!));
+      return samples.map(({ completionIds }) => [completionIds[0]! % 2]);
+    });
     const { events } = await trainOn(device, tinyRunConfig(path, SPELLING), { rubric });
     const lines = await metricsWithoutClock(path);
     assert.deepEqual(wordLevels(lines), [0, 0, 1, 1, 2, 2]);
@@ -102,7 +90,7 @@ Deno.test("levels rise on schedule, are logged, and change the next problems", (
   }));
 
 Deno.test("levels depend on the scores of the task, not on the rewards", () =>
-  onDevice(async (device, path) => {
+  withWasm(async (device, path) => {
     await trainOn(device, tinyRunConfig(path, { ...SPELLING, curriculum: curriculum(FALLING) }));
     const lines = await metricsWithoutClock(path);
     assert.deepEqual(wordLevels(lines), [2, 1, 0, 0, 0, 0]);
@@ -111,7 +99,7 @@ Deno.test("levels depend on the scores of the task, not on the rewards", () =>
   }));
 
 Deno.test("a level whose prompts do not fit is refused, with one message", () =>
-  onDevice(async (device, path) => {
+  withWasm(async (device, path) => {
     const asked: number[] = [];
     const promptMisfit = (tokens: number) => {
       asked.push(tokens);
@@ -120,20 +108,20 @@ Deno.test("a level whose prompts do not fit is refused, with one message", () =>
     const { events } = await trainOn(device, tinyRunConfig(path, SPELLING), { promptMisfit });
     assert.deepEqual(wordLevels(await metricsWithoutClock(path)), [0, 0, 1, 1, 1, 1]);
     assert.equal(asked.length, 2);
-    const said = events.flatMap((e) => e.type === "warning" ? [e.message] : []);
+    const said = warningsOf({ events });
     assert.equal(said.length, 1);
     assert.match(said[0]!, /spell_backward stays: word_len 2 is not taken: its longest prompt/);
   }));
 
 Deno.test("max_prompt_length and the model's positions are limits for levels too", () =>
-  onDevice(async (device, path) => {
+  withWasm(async (device, path) => {
     // The prompts of level 1 have at most 26 tokens, those of level 2 28; completions have 10.
     const said = async (name: string, changes: ConfigChanges) => {
       const config = tinyRunConfig(`${path}/${name}`, { ...SPELLING, ...changes });
       const { events } = await trainOn(device, config);
       const lines = await metricsWithoutClock(`${path}/${name}`);
       assert.deepEqual(wordLevels(lines), [0, 0, 1, 1, 1, 1], name);
-      return events.flatMap((e) => e.type === "warning" ? [e.message] : []);
+      return warningsOf({ events });
     };
     const [limited] = await said("limit", { training: { max_steps: 6, max_prompt_length: 27 } });
     assert.match(limited!, /longest prompt has 28 tokens, max_prompt_length is 27/);
@@ -144,7 +132,7 @@ Deno.test("max_prompt_length and the model's positions are limits for levels too
   }));
 
 Deno.test("with several tasks each has its metrics in steps and evaluations", () =>
-  onDevice(async (device, path) => {
+  withWasm(async (device, path) => {
     const { summary } = await trainOn(device, tinyRunConfig(path, MIXED));
     const lines = await metricsWithoutClock(path);
     for (const line of steps(lines)) {
@@ -162,7 +150,7 @@ Deno.test("with several tasks each has its metrics in steps and evaluations", ()
   }));
 
 Deno.test("a run that is stopped repeatedly has the same levels, metrics and weights", () =>
-  onDevice(async (device, path) => {
+  withWasm(async (device, path) => {
     const falling = { ...MIXED, curriculum: curriculum({ ...FALLING, last_k: 5 }) };
     const through = tinyRunConfig(`${path}/through`, falling);
     await trainOn(device, through);
@@ -183,12 +171,11 @@ Deno.test("a run that is stopped repeatedly has the same levels, metrics and wei
     const expected = await metricsWithoutClock(`${path}/through`);
     assert.deepEqual(all, expected);
     assert.ok(expected.some((line) => line["event"] === "curriculum"), "no level moved");
-    const bytes = (name: string) => Deno.readFile(`${path}/${name}/model.safetensors`);
-    assert.deepEqual(await bytes("pieces"), await bytes("through"));
+    assert.deepEqual(await weightsOf(`${path}/pieces`), await weightsOf(`${path}/through`));
   }));
 
 Deno.test("task weights that a program changes while training are in the checkpoint", () =>
-  onDevice(async (device, path) => {
+  withWasm(async (device, path) => {
     const config = tinyRunConfig(path, { ...MIXED, curriculum: null });
     const stop = { stopRequested: () => step >= 3 ? "save" as const : "no" as const };
     let step = 0;

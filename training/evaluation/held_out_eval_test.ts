@@ -9,7 +9,10 @@ import {
   test,
   tinyRunConfig,
   trainOn,
+  varying,
   VARYING_RUBRIC,
+  warningsOf,
+  weightsOf,
   withWasm,
 } from "../testing.ts";
 
@@ -47,7 +50,7 @@ test.onWasm("held-out problems are evaluated at the configured steps, with TRL's
       per_device_eval_batch_size: 4,
       beta: 0.01,
     }),
-    { rubric: VARYING_RUBRIC },
+    varying,
   );
   const lines = await evaluations(path);
   assert.deepEqual(lines.map(({ step }) => step), [0, 2, 4, 6]);
@@ -94,10 +97,8 @@ test.onWasm("a completion that a stop string ends is not truncated in an evaluat
 test.onWasm("an evaluation does not change the training", async ({ device, dir }) => {
   const weights: Uint8Array[] = [];
   for (const [name, eval_strategy] of [["with", "steps"], ["without", "no"]] as const) {
-    await trainOn(device, config(`${dir}/${name}`, { eval_strategy, eval_steps: 1 }), {
-      rubric: VARYING_RUBRIC,
-    });
-    weights.push(await Deno.readFile(`${dir}/${name}/model.safetensors`));
+    await trainOn(device, config(`${dir}/${name}`, { eval_strategy, eval_steps: 1 }), varying);
+    weights.push(await weightsOf(`${dir}/${name}`));
   }
   assert.deepEqual(weights[0], weights[1]);
 });
@@ -116,7 +117,7 @@ test.onWasm("the best checkpoint is linked, kept, and the result of the run", as
         metric_for_best_model: "completions/mean_length",
         greater_is_better,
       }),
-      { rubric: VARYING_RUBRIC },
+      varying,
     );
     const lines = await evaluations(path);
     const values = lines.map((line) => line["eval_completions/mean_length"] as number);
@@ -136,10 +137,7 @@ test.onWasm("the best checkpoint is linked, kept, and the result of the run", as
       [{ type: "best_loaded", path: summary.checkpoint, step, metric: best }],
     );
     assert.equal(state.best_model_checkpoint, `${path}/checkpoint-${step}`);
-    assert.deepEqual(
-      await Deno.readFile(`${path}/model.safetensors`),
-      await Deno.readFile(`${path}/best/model.safetensors`),
-    );
+    assert.deepEqual(await weightsOf(path), await weightsOf(`${path}/best`));
   }
 });
 
@@ -149,17 +147,14 @@ test.onWasm("save strategies: the best only, by epochs, never; models alone", as
     const { summary } = await trainOn(
       device,
       config(path, { max_steps: 4, ...training }, { data: { num_examples: 6 } }),
-      { rubric: VARYING_RUBRIC },
+      varying,
     );
     return { path, saved: checkpoints(path), summary };
   };
   const none = await run("no", { save_strategy: "no" });
   assert.equal(none.saved, "");
   assert.equal(none.summary.checkpoint, null);
-  assert.equal(
-    (await run("epoch", { save_strategy: "epoch" })).saved,
-    "checkpoint-3 checkpoint-4",
-  );
+  assert.equal((await run("epoch", { save_strategy: "epoch" })).saved, "checkpoint-3 checkpoint-4");
   const best = await run("best", {
     save_strategy: "best",
     eval_strategy: "steps",
@@ -176,7 +171,7 @@ test.onWasm("save strategies: the best only, by epochs, never; models alone", as
   const stopped = `${dir}/stopped`;
   let asked = 0;
   await trainOn(device, config(stopped, { save_steps: 2, save_only_model: true }), {
-    rubric: VARYING_RUBRIC,
+    ...varying,
     control: { stopRequested: () => ++asked > 1500 ? "save" : "no" },
   });
   const last = `${stopped}/${await Deno.readLink(`${stopped}/latest`)}`;
@@ -185,13 +180,11 @@ test.onWasm("save strategies: the best only, by epochs, never; models alone", as
 
 test.onWasm("a run that resumes from a model alone says what is missing", async ({ device, dir }) => {
   const training = { save_steps: 1, save_only_model: true, num_iterations: 2 };
-  await trainOn(device, config(`${dir}/run`, { ...training, max_steps: 3 }), {
-    rubric: VARYING_RUBRIC,
-  });
+  await trainOn(device, config(`${dir}/run`, { ...training, max_steps: 3 }), varying);
   const { summary, events } = await trainOn(
     device,
     config(`${dir}/run`, { ...training, max_steps: 4 }),
-    { rubric: VARYING_RUBRIC, resume: true },
+    { ...varying, resume: true },
   );
   assert.equal(summary.status, "completed");
   const warnings = events.filter((event) => event.type === "warning").map((e) => e.message);
@@ -199,12 +192,10 @@ test.onWasm("a run that resumes from a model alone says what is missing", async 
   assert.ok(warnings.some((text) => text.includes("holds no generation batch")), warnings.join());
   // The reference cannot be reconstructed.
   const beta = { ...training, beta: 0.1 };
-  await trainOn(device, config(`${dir}/kl`, { ...beta, max_steps: 2 }), {
-    rubric: VARYING_RUBRIC,
-  });
+  await trainOn(device, config(`${dir}/kl`, { ...beta, max_steps: 2 }), varying);
   await assert.rejects(
     trainOn(device, config(`${dir}/kl`, { ...beta, max_steps: 4 }), {
-      rubric: VARYING_RUBRIC,
+      ...varying,
       resume: true,
     }),
     /cannot go on without reference\.safetensors/,
@@ -222,7 +213,7 @@ Deno.test("an unknown metric is refused at the first evaluation, with the known 
           load_best_model_at_end: true,
           metric_for_best_model: "beauty",
         }),
-        { rubric: VARYING_RUBRIC },
+        varying,
       ),
       (error) => error instanceof UsageError && /eval_reward/.test(error.advice ?? ""),
     )
@@ -255,7 +246,7 @@ test.onWasm("with one completion for each problem every advantage is 0", async (
       eval_steps: 1,
       num_generations_eval: 1,
     }),
-    { rubric: VARYING_RUBRIC },
+    varying,
   );
   const [line] = await evaluations(`${dir}/run`);
   assert.equal(line!.eval_frac_reward_zero_std, 1);
@@ -272,9 +263,9 @@ test.onWasm("problems of a file are measured by the run's rewards, and shown", a
       config(path, { max_steps: 1 }, {
         data: { task_name: null, task_config: {}, dataset_name: data, add_instructions: false },
       }),
-      { rubric: VARYING_RUBRIC },
+      varying,
     );
-    const warnings = events.flatMap((event) => event.type === "warning" ? [event.message] : []);
+    const warnings = warningsOf({ events });
     const lines = (await Deno.readTextFile(`${path}/eval_after.jsonl`)).trimEnd().split("\n");
     return { after: summary.eval_after!, warnings, lines: lines.map((line) => JSON.parse(line)) };
   };

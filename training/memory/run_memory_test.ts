@@ -9,7 +9,7 @@ import type { RunConfig } from "../../configs/schema/run_config.ts";
 import { UsageError } from "../../core/errors.ts";
 import { createDevice } from "../../kernels/mod.ts";
 import { assemble } from "../assemble.ts";
-import { tinyRunConfig, VARYING_RUBRIC } from "../testing.ts";
+import { tinyRunConfig, varying, weightsOf } from "../testing.ts";
 import { GrpoTrainer } from "../trainer.ts";
 import { checkPositions } from "./run_memory.ts";
 import { goldenPath } from "../../tests/golden.ts";
@@ -41,13 +41,13 @@ async function take(
       configText: "",
       device,
       ...parts,
-      rubric: VARYING_RUBRIC,
+      ...varying,
       eosIds: [],
       ...(options.phases && { phases: options.phases }),
     });
     await trainer.estimateSeconds();
     const summary = await trainer.run();
-    const weights = await Deno.readFile(`${dir}/run/model.safetensors`).catch(() => null);
+    const weights = await weightsOf(`${dir}/run`).catch(() => null);
     parts.model.dispose();
     return {
       // The device measures neither parts of a checkpoint, which are on the host, nor the packed

@@ -1,10 +1,10 @@
 /** Runs with environments: one turn is the run without one, and longer dialogues are trained on. */
 import assert from "node:assert/strict";
-import { parquetReadObjects } from "hyparquet";
 import { test } from "../../core/testing.ts";
 import { sha256Hex } from "../../core/checksums.ts";
 import { writeEnvironment } from "../../bench/dialogue/testing.ts";
 import {
+  completionsOf,
   copyFolder,
   metricsWithoutClock,
   shortRunConfig,
@@ -37,9 +37,7 @@ test.inFolder("an environment that ends after one answer changes no bit", async 
       });
       await trainOn(device, config, varying);
       hashes.push(await weightsOf(`${dir}/run`));
-      lines.push(
-        await metricsWithoutClock(`${dir}/run`, "train"),
-      );
+      lines.push(await metricsWithoutClock(`${dir}/run`, "train"));
     });
   }
   assert.deepEqual(hashes.slice(1), [hashes[0], hashes[0]]);
@@ -68,9 +66,7 @@ test.inFolder("dialogues are trained on, recorded, and the same when run again",
       const { summary } = await trainOn(device, config);
       assert.equal(summary.status, "completed");
       hashes.push(await weightsOf(`${dir}/run`));
-      const file = await Deno.readFile(`${dir}/run/completions/completions_00001.parquet`);
-      const rows = await parquetReadObjects({ file: file.buffer as ArrayBuffer });
-      for (const row of rows) {
+      for (const row of await completionsOf(`${dir}/run`, 1)) {
         const dialogue = row["dialogue"] as { role: string }[];
         assert.equal(dialogue.filter(({ role }) => role === "assistant").length, row["turns"]);
         assert.match(row["prompt"] as string, / \d$/, "the start stands in the prompt");
@@ -111,10 +107,7 @@ test.inFolder("delays change no bit, also after a kill in the middle of a turn",
       await copyFolder(`${dir}/delayed`, `${dir}/killed`);
       await Deno.remove(`${dir}/killed/checkpoint-2`, { recursive: true });
       const state = await Deno.readTextFile(`${dir}/killed/run.json`);
-      await Deno.writeTextFile(
-        `${dir}/killed/run.json`,
-        state.replace('"completed"', '"running"'),
-      );
+      await Deno.writeTextFile(`${dir}/killed/run.json`, state.replace('"completed"', '"running"'));
       const cut = lines.indexOf(second[second.length >> 1]!);
       await Deno.writeTextFile(
         `${dir}/killed/transcript.jsonl`,
@@ -160,12 +153,10 @@ test.inFolder("what depended on the clock is the same when a run goes on after a
       if (transcript === null) await Deno.remove(`${dir}/${name}/transcript.jsonl`);
       else await Deno.writeTextFile(`${dir}/${name}/transcript.jsonl`, transcript);
       await at(name, true);
-      return await sha256Hex(await Deno.readFile(`${dir}/${name}/checkpoint-2/model.safetensors`));
+      return await weightsOf(`${dir}/${name}`);
     };
     await writeEnvironment(folder, code(0)); // the machine is fast again
-    const whole = await sha256Hex(
-      await Deno.readFile(`${dir}/whole/checkpoint-2/model.safetensors`),
-    );
+    const whole = await weightsOf(`${dir}/whole`);
     const transcript = await Deno.readTextFile(`${dir}/whole/transcript.jsonl`);
     assert.equal(await goOn("killed", `${transcript}{"step":1,"scene":"1","exch`), whole);
     assert.notEqual(await goOn("without", null), whole);
@@ -214,8 +205,7 @@ test.inFolder("an agent's rows are trained on, and are the same after a kill", a
       return await weightsOf(`${dir}/${name}`);
     };
     const whole = await run("whole");
-    const file = await Deno.readFile(`${dir}/whole/completions/completions_00001.parquet`);
-    for (const row of await parquetReadObjects({ file: file.buffer as ArrayBuffer })) {
+    for (const row of await completionsOf(`${dir}/whole`, 1)) {
       assert.deepEqual([row["turns"], row["stop"]], [2, "done"]);
     }
     await copyFolder(`${dir}/whole`, `${dir}/killed`);

@@ -5,7 +5,14 @@ import assert from "node:assert/strict";
 import { RgxError, UsageError } from "../../core/errors.ts";
 import { assemble } from "../assemble.ts";
 import { GrpoTrainer } from "../trainer.ts";
-import { metricsWithoutClock, shortRunConfig, test, trainOn, varying } from "../testing.ts";
+import {
+  metricsWithoutClock,
+  shortRunConfig,
+  test,
+  trainOn,
+  varying,
+  weightsOf,
+} from "../testing.ts";
 
 test.onReference("a complete run that has kept no checkpoint is replaced only with force", async ({ device, dir }) => {
   const path = `${dir}/run`, config = shortRunConfig(path, { training: { save_strategy: "no" } });
@@ -103,7 +110,7 @@ test.onReference("a damaged checkpoint is skipped with a warning", async ({ devi
   const path = `${dir}/run`, changes = { training: { save_steps: 1, max_steps: 3 } };
   await trainOn(device, shortRunConfig(path, changes), varying);
   const expected = await metricsWithoutClock(path);
-  const weights = await Deno.readFile(`${path}/model.safetensors`);
+  const weights = await weightsOf(path);
   const file = `${path}/checkpoint-3/optimizer.safetensors`;
   const bytes = await Deno.readFile(file);
   bytes[bytes.length - 5]! ^= 1;
@@ -119,7 +126,7 @@ test.onReference("a damaged checkpoint is skipped with a warning", async ({ devi
   assert.equal(plan.stepsDone, 2);
   assert.equal(summary.status, "completed");
   assert.deepEqual(await metricsWithoutClock(path), expected);
-  assert.deepEqual(await Deno.readFile(`${path}/model.safetensors`), weights);
+  assert.deepEqual(await weightsOf(path), weights);
 
   await Deno.writeFile(file, bytes);
   await assert.rejects(

@@ -4,7 +4,7 @@
  */
 import assert from "node:assert/strict";
 import { writeEnvironment } from "../../bench/dialogue/testing.ts";
-import { type ConfigChanges, type FinishedRun, tinyRunConfig } from "../testing.ts";
+import { type ConfigChanges, type FinishedRun, tinyRunConfig, warningsOf } from "../testing.ts";
 import { withServers } from "./run_testing.ts";
 import { failure } from "./server_testing.ts";
 
@@ -14,8 +14,7 @@ const openai = (base_url: string[], more: ConfigChanges["generation"] = {}): Con
   generation: { backend: "openai", base_url, server_timeout: 20, ...more },
 });
 
-const warnings = ({ events }: FinishedRun) =>
-  events.flatMap((event) => event.type === "warning" ? [event.message] : []);
+const warnings = ({ events }: FinishedRun) => warningsOf({ events });
 
 Deno.test("with servers of this program, a run has the bits of a run in one process", () =>
   withServers(async ({ start, run, outcome }) => {

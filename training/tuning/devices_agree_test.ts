@@ -11,7 +11,7 @@ import { createWebgpuDevice, type WebgpuDevice } from "../../kernels/devices/web
 import { webgpuTest } from "../../kernels/devices/webgpu/testing.ts";
 import { NEEDED, needs } from "../../tests/skipped.ts";
 import { assemble } from "../assemble.ts";
-import { shortRunConfig, trainOn, VARYING_RUBRIC } from "../testing.ts";
+import { shortRunConfig, trainOn, varying, weightsOf } from "../testing.ts";
 import { GrpoTrainer } from "../trainer.ts";
 
 const ONE_STEP = { sft: { max_steps: 0 }, eval: { num_examples: 0 } };
@@ -42,8 +42,8 @@ webgpuTest("a run with the same kernels has the same bits on webgpu and vulkan",
           assert.ok(name === null || name in choices, `${name} was not rehearsed`);
           return choose(point, args);
         };
-        await trainOn(device, shortRunConfig(path, ONE_STEP), { rubric: VARYING_RUBRIC });
-        runs.push({ choices, weights: await Deno.readFile(`${path}/model.safetensors`) });
+        await trainOn(device, shortRunConfig(path, ONE_STEP), varying);
+        runs.push({ choices, weights: await weightsOf(path) });
       } finally {
         device.close();
       }

@@ -9,7 +9,7 @@ import { webgpuTest } from "../../kernels/devices/webgpu/testing.ts";
 import { choicePoint } from "../../kernels/devices/webgpu/choice_points.ts";
 import { choicesFolder, keepChoices, measurableOn } from "../../kernels/tuning/kept_choices.ts";
 import { assemble } from "../assemble.ts";
-import { shortRunConfig, trainOn, VARYING_RUBRIC, withReference } from "../testing.ts";
+import { shortRunConfig, trainOn, varying, withReference } from "../testing.ts";
 import { GrpoTrainer } from "../trainer.ts";
 import { chooseRunKernels } from "./run_kernels.ts";
 
@@ -42,7 +42,7 @@ const ONE_STEP = { sft: { max_steps: 0 }, eval: { num_examples: 0 } };
 const configOf = (path: string) => shortRunConfig(path, ONE_STEP);
 /** One that no rule takes on a software adapter. */
 const SMALL_TILE = "tile 16x16 4x4 k128 s16";
-const plan = { rubric: VARYING_RUBRIC, tuneKernels: true };
+const plan = { ...varying, tuneKernels: true };
 
 /**
  * Keeps a small tile for all products of the run, as if it had been the fastest, and the
