@@ -4,12 +4,8 @@ import { test } from "../../core/testing.ts";
 import { SYSTEM_PROMPTS } from "../../data/prompt.ts";
 import { DEFAULT_PROMPT_SETTINGS } from "../evaluation/prompt_settings.ts";
 import { benchmark } from "../benchmark.ts";
-import type {
-  AllTasksResultFile,
-  ExampleResult,
-  ModelResult,
-  SampleResult,
-} from "../results/result_file.ts";
+import type { ExampleResult, SampleResult } from "../results/result_file.ts";
+import { allTasksFile, modelResult } from "../results/testing.ts";
 import { withModel } from "../testing.ts";
 import { readEvalConfig } from "./eval_config.ts";
 import { folderName, writeEvalReports } from "./eval_reports.ts";
@@ -90,50 +86,26 @@ test.inFolder("the reports have the names and the sums of reasoning-gym's evalua
     example("1 + 4", [sample(null, 0), sample("6", 0), failed]),
     example("0 + 5", [failed, failed, failed]),
   ];
-  const model: ModelResult = {
-    accuracy: 0.2,
-    correct: 1,
-    total: 5,
-    ci95: [0, 1],
-    mean_score: 0.25,
-    mean_score_ci95: [0, 1],
-    format_rate: 0.6,
-    truncated_rate: 0,
-    mean_completion_tokens: 3,
+  const model = {
+    ...modelResult(1, 5),
     num_examples: 3,
-    errors: 4,
-    too_long: 0,
-    accuracy_of_all: 0.1,
     prompt: {
       ...DEFAULT_PROMPT_SETTINGS,
       system_prompt: SYSTEM_PROMPTS["simple"]!,
-      from: "benchmark",
+      from: "benchmark" as const,
     },
-    overlap: null,
-    samples: null,
     usage: { prompt_tokens: 9, completion_tokens: 15, seconds: 2 },
     device: "http://localhost/v1",
     examples,
   };
+  const file = allTasksFile({ chain_sum: {} }), task = file.tasks["chain_sum"]!;
+  const parts = { category: "sums", parameters: { min_terms: 2 }, seed: 43 };
   const result = {
-    stamp: "20260102_030405",
-    created: "2026-01-02T03:04:05.000Z",
-    rgx_version: "1",
+    ...file,
     seed: 42,
-    sampling: { samples: 3, max_new_tokens: 9, temperature: 0.5, top_p: 0.8 },
-    average: {},
-    tasks: {
-      chain_sum: {
-        task: "chain_sum",
-        task_name: "chain_sum",
-        category: "sums",
-        parameters: { min_terms: 2 },
-        seed: 43,
-        models: { "openai:org/m": model },
-        comparisons: [],
-      },
-    },
-  } as unknown as AllTasksResultFile;
+    sampling: { ...file.sampling, samples: 3, max_new_tokens: 9, temperature: 0.5, top_p: 0.8 },
+    tasks: { chain_sum: { ...task, ...parts, models: { "openai:org/m": model } } },
+  };
   const options = { models: [], tasks: [], outputDir: folder, remote: { provider: "P" } };
   const [path] = await writeEvalReports(result, {
     options,
@@ -147,8 +119,8 @@ test.inFolder("the reports have the names and the sums of reasoning-gym's evalua
   assert.deepEqual(summary, {
     model: "org/m",
     provider: "P",
-    timestamp: "2026-01-02T03:04:05.000Z",
-    rgx_version: "1",
+    timestamp: file.created,
+    rgx_version: file.rgx_version,
     device: "http://localhost/v1",
     duration_seconds: 2,
     system_prompt: SYSTEM_PROMPTS["simple"],

@@ -7,70 +7,11 @@ import {
   resultFileBytes,
   type TaskResultFile,
 } from "./result_file.ts";
+import { exampleResult, modelResult, taskFile } from "./testing.ts";
 
 const file: TaskResultFile = {
-  format: 1,
-  kind: "task",
-  created: "2026-01-02T03:04:05.000Z",
-  stamp: "20260102_030405",
-  rgx_version: "0.1.0",
-  deno_version: "2.6.10",
-  seed: 1,
-  sampling_seed: 1,
-  sampling: {
-    temperature: 0,
-    top_p: 1,
-    top_k: 0,
-    min_p: 0,
-    repetition_penalty: 1,
-    max_new_tokens: 8,
-    samples: 1,
-  },
-  task: "chain_sum",
-  task_name: "chain_sum",
-  category: "arithmetic",
-  parameters: {},
-  models: {
-    tiny: {
-      accuracy: 1,
-      correct: 1,
-      total: 1,
-      ci95: [0.2, 1],
-      mean_score: 1,
-      mean_score_ci95: [1, 1],
-      format_rate: 1,
-      truncated_rate: 0,
-      mean_completion_tokens: 3,
-      num_examples: 1,
-      errors: 0,
-      too_long: 0,
-      accuracy_of_all: 1,
-      prompt: {
-        system_prompt: null,
-        add_instructions: true,
-        format: "plain",
-        few_shot: 0,
-        few_shot_as: "prompt",
-        from: "default",
-      },
-      overlap: null,
-      samples: null,
-      usage: { prompt_tokens: 5, completion_tokens: 3, seconds: 0.1 },
-      device: "reference",
-      examples: [{
-        index: 0,
-        question: "1 + 1?",
-        expected: "2",
-        completion: "<answer>2</answer>",
-        extracted: "2",
-        score: 1,
-        truncated: false,
-        completion_tokens: 3,
-        metadata: {},
-      }],
-    },
-  },
-  comparisons: [],
+  ...taskFile("chain_sum", {}),
+  models: { tiny: { ...modelResult(1, 1), examples: [exampleResult(0, true)] } },
 };
 
 test.inFolder("a result file is read as written, and no temporary file remains", async (folder) => {
@@ -92,34 +33,22 @@ Deno.test("files of another version, damaged and missing files are refused", asy
     change(copy);
     return () => checkResultFile(copy, "x.json");
   };
-  assert.throws(broken((f) => f["format"] = 2), /x\.json: result format 2, .* reads format 1/);
-  assert.throws(broken((f) => delete f["format"]), /not a result file of rgx bench/);
-  assert.throws(broken((f) => f["kind"] = "other"), /kind: expected "task" or "all_tasks"/);
-  assert.throws(broken((f) => f["models"] = []), /x\.json: models: expected an object, found \[\]/);
   const model = (f: Record<string, unknown>) =>
     (f["models"] as Record<string, Record<string, unknown>>)["tiny"]!;
-  assert.throws(
-    broken((f) => delete model(f)["accuracy"]),
-    /models\.tiny: accuracy: expected a share from 0 to 1, found nothing/,
-  );
-  assert.throws(
-    broken((f) => model(f)["ci95"] = [1]),
-    /models\.tiny: ci95: expected \[low, high\]/,
-  );
-  assert.throws(
-    broken((f) => model(f)["ci95"] = [0.9, 0.1]),
-    /models\.tiny: ci95: expected \[low, high\] .*, found \[0\.9,0\.1\]/,
-  );
-  // A percentage that someone wrote by hand.
-  assert.throws(
-    broken((f) => model(f)["accuracy"] = 85.2),
-    /models\.tiny: accuracy: expected a share from 0 to 1, found 85\.2/,
-  );
-  assert.throws(
-    broken((f) => model(f)["ci95"] = [80.1, 89.2]),
-    /models\.tiny: ci95: expected \[low, high\] from 0 to 1, found \[80\.1,89\.2\]/,
-  );
-  assert.throws(broken((f) => model(f)["format_rate"] = -0.1), /format_rate: expected a share/);
+  const refused: [change: Parameters<typeof broken>[0], says: RegExp][] = [
+    [(f) => f["format"] = 2, /x\.json: result format 2, .* reads format 1/],
+    [(f) => delete f["format"], /not a result file of rgx bench/],
+    [(f) => f["kind"] = "other", /kind: expected "task" or "all_tasks"/],
+    [(f) => f["models"] = [], /x\.json: models: expected an object, found \[\]/],
+    [(f) => delete model(f)["accuracy"], /models\.tiny: accuracy: .* from 0 to 1, found nothing/],
+    [(f) => model(f)["ci95"] = [1], /models\.tiny: ci95: expected \[low, high\]/],
+    [(f) => model(f)["ci95"] = [0.9, 0.1], /ci95: expected \[low, high\] .*, found \[0\.9,0\.1\]/],
+    // Percentages that someone wrote by hand.
+    [(f) => model(f)["accuracy"] = 85.2, /accuracy: expected a share from 0 to 1, found 85\.2/],
+    [(f) => model(f)["ci95"] = [80.1, 89.2], /ci95: .* from 0 to 1, found \[80\.1,89\.2\]/],
+    [(f) => model(f)["format_rate"] = -0.1, /format_rate: expected a share/],
+  ];
+  for (const [change, says] of refused) assert.throws(broken(change), says);
   const copy = structuredClone(file) as unknown as Record<string, unknown>;
   delete model(copy)["examples"];
   const read = checkResultFile(copy, "x.json") as TaskResultFile;

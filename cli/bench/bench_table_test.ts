@@ -1,7 +1,7 @@
 /** The report in the terminal: it is never wider than the terminal, and has no empty columns. */
 import assert from "node:assert/strict";
 import { averages } from "../../bench/results/summarize.ts";
-import { allTasksFile } from "../../reports/charts/testing.ts";
+import { allTasksFile } from "../../bench/results/testing.ts";
 import type { AllTasksResultFile } from "../../bench/results/result_file.ts";
 import { csvTable, textReport } from "./bench_table.ts";
 

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
+import { allTasksFile, taskFile } from "../../bench/results/testing.ts";
 import { RgxError } from "../../core/errors.ts";
 import { gatherResults, renameModels } from "./chart_data.ts";
-import { allTasksFile, chartData, taskFile } from "./testing.ts";
 
 Deno.test("the combined file and its parts are not counted twice", () => {
   const parts = { a: { base: 10, tuned: 20 }, b: { base: 5, tuned: 7 } };
@@ -78,10 +78,8 @@ Deno.test("a benchmark without any result has nothing to draw", () => {
 });
 
 Deno.test("renaming keeps the order and the results", () => {
-  const renamed = renameModels(
-    chartData({ a: { x: 1, y: 2 }, b: { y: 3 } }),
-    new Map([["y", "Y!"]]),
-  );
+  const result = allTasksFile({ a: { x: 1, y: 2 }, b: { y: 3 } });
+  const renamed = renameModels(gatherResults([{ path: "", result }]), new Map([["y", "Y!"]]));
   assert.deepEqual(renamed.models, ["x", "Y!"]);
   assert.equal(renamed.results.get("b")!.get("Y!")!.correct, 3);
 });

@@ -3,11 +3,11 @@ import assert from "node:assert/strict";
 import { Buffer } from "node:buffer";
 import { inflateSync } from "node:zlib";
 import { withFolder } from "../../core/testing.ts";
+import { allTasksFile } from "../../bench/results/testing.ts";
 import { NEEDED, needs } from "../../tests/skipped.ts";
 import { gatherResults } from "./chart_data.ts";
 import { renderPdf, renderPng, renderSvg } from "./render.ts";
 import { resultsFigure } from "./results_figure.ts";
-import { allTasksFile } from "./testing.ts";
 
 const figure = resultsFigure(gatherResults([{
   path: "x.json",

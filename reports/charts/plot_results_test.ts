@@ -1,14 +1,15 @@
 import assert from "node:assert/strict";
 import { withFolder } from "../../core/testing.ts";
 import { UsageError } from "../../core/errors.ts";
+import { allTasksFile, modelResult, taskFile } from "../../bench/results/testing.ts";
 import { type ResultFile, resultFileBytes } from "../../bench/results/result_file.ts";
+import { type ChartData, gatherResults } from "./chart_data.ts";
 import type { Figure } from "./style.ts";
 import { textWidth } from "./font.ts";
 import { sampleSize } from "./panel.ts";
 import { plotResults } from "./plot_results.ts";
 import { renderSvg } from "./render.ts";
 import { resultsFigure } from "./results_figure.ts";
-import { allTasksFile, chartData, modelResult, taskFile } from "./testing.ts";
 
 async function inFolder(
   files: Record<string, ResultFile>,
@@ -21,6 +22,9 @@ async function inFolder(
     await body(folder);
   });
 }
+
+const chartData = (tasks: Parameters<typeof allTasksFile>[0]): ChartData =>
+  gatherResults([{ path: "all.json", result: allTasksFile(tasks) }]);
 
 /** All texts of a figure that lays itself out. */
 function textsOf(figure: Figure): string[] {

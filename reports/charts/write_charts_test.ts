@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
+import { allTasksFile } from "../../bench/results/testing.ts";
 import { test } from "../../core/testing.ts";
-import { allTasksFile } from "./testing.ts";
 import { writeCharts } from "./plot_results.ts";
 
 test.inFolder("a benchmark writes a picture of each task and one of all tasks", async (folder) => {

@@ -1,6 +1,9 @@
 /** For tests: folders of runs and of results as rgx writes them, and a dashboard of them. */
 import assert from "node:assert/strict";
 import { parquetWriteBuffer } from "hyparquet-writer";
+import { pairedTest } from "../../bench/evaluation/matched_pairs.ts";
+import { resultFileBytes } from "../../bench/results/result_file.ts";
+import { exampleResult, modelResult, taskFile } from "../../bench/results/testing.ts";
 import { withFolder } from "../../core/testing.ts";
 import { type Dashboard, type DashboardOptions, startDashboard } from "./server.ts";
 
@@ -100,64 +103,16 @@ export async function writeCompletions(folder: string, step: number): Promise<vo
 
 /** Writes a result file of two models on one task. */
 export async function writeResults(folder: string): Promise<void> {
-  const example = (index: number, score: number) => ({
-    index,
-    question: `question ${index}`,
-    expected: "cba",
-    completion: `<answer>${score === 1 ? "cba" : "x"}</answer>`,
-    extracted: score === 1 ? "cba" : "x",
-    score,
-    truncated: false,
-    completion_tokens: 5,
-    metadata: {},
-  });
   const model = (correct: number) => ({
-    accuracy: correct / 4,
-    correct,
-    total: 4,
-    ci95: [0.1, 0.9],
-    num_examples: 4,
-    mean_score: correct / 4,
-    mean_score_ci95: [0.1, 0.9],
-    format_rate: 1,
-    truncated_rate: 0,
-    mean_completion_tokens: 5,
-    errors: 0,
-    too_long: 0,
-    prompt: {},
-    examples: [0, 1, 2, 3].map((i) => example(i, i < correct ? 1 : 0)),
+    ...modelResult(correct, 4),
+    examples: [0, 1, 2, 3].map((i) => exampleResult(i, i < correct)),
   });
+  const task = "spell_backward", names = { first: "first", second: "second" };
+  const comparison = { task, ...names, ...pairedTest([1, 0, 0, 0], [1, 1, 1, 0]) };
+  const models = { first: model(1), second: model(3) };
+  const file = { ...taskFile(task, {}), models, comparisons: [comparison] };
   await Deno.mkdir(folder, { recursive: true });
-  await Deno.writeTextFile(
-    `${folder}/results_spell_backward_20260102_030405.json`,
-    JSON.stringify({
-      format: 1,
-      kind: "task",
-      created: "2026-01-02T03:04:05Z",
-      stamp: "20260102_030405",
-      rgx_version: "0.1.0",
-      deno_version: "2",
-      seed: 1,
-      sampling_seed: 1,
-      sampling: {},
-      task: "spell_backward",
-      task_name: "spell_backward",
-      category: null,
-      parameters: {},
-      models: { first: model(1), second: model(3) },
-      comparisons: [{
-        task: "spell_backward",
-        first: "first",
-        second: "second",
-        n: 4,
-        difference: 0.5,
-        ci95: [-0.1, 0.9],
-        only_first: 0,
-        only_second: 2,
-        p_value: 0.5,
-      }],
-    }),
-  );
+  await Deno.writeFile(`${folder}/results_${task}_${file.stamp}.json`, resultFileBytes(file));
 }
 
 /** Runs a test with a dashboard of a folder, which `write` fills before. */

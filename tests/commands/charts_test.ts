@@ -1,7 +1,7 @@
 /** `rgx plot` and `rgx curves` through the command line: names, scales and axes. */
 import assert from "node:assert/strict";
 import { test } from "../../core/testing.ts";
-import { allTasksFile } from "../../reports/charts/testing.ts";
+import { allTasksFile } from "../../bench/results/testing.ts";
 import { rgx } from "../support.ts";
 
 const RUN = "runs/a/checkpoint-5", BASE = "org/base";

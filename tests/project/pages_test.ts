@@ -8,7 +8,7 @@ import assert from "node:assert/strict";
 import { withFolder } from "../../core/testing.ts";
 import config from "../../deno.json" with { type: "json" };
 import { resultFileBytes } from "../../bench/results/result_file.ts";
-import { allTasksFile } from "../../reports/charts/testing.ts";
+import { allTasksFile } from "../../bench/results/testing.ts";
 import { goldenPath } from "../golden.ts";
 import { askHost, HOST, type Result, root } from "../support.ts";
 import {

@@ -1,13 +1,13 @@
-/** Results for the tests of the charts. */
+/** For tests: result files as a benchmark writes them. */
 import { wilson } from "../../core/intervals.ts";
+import { DEFAULT_PROMPT_SETTINGS } from "../evaluation/prompt_settings.ts";
 import type {
   AllTasksResultFile,
+  ExampleResult,
   ModelResult,
   TaskResultFile,
   TaskResults,
-} from "../../bench/results/result_file.ts";
-import type { ChartData } from "./chart_data.ts";
-import { gatherResults } from "./chart_data.ts";
+} from "./result_file.ts";
 
 export function modelResult(correct: number, total: number): ModelResult {
   const accuracy = correct / total, ci95 = wilson(correct, total);
@@ -25,14 +25,7 @@ export function modelResult(correct: number, total: number): ModelResult {
     errors: 0,
     too_long: 0,
     accuracy_of_all: accuracy,
-    prompt: {
-      system_prompt: null,
-      add_instructions: true,
-      format: "plain",
-      few_shot: 0,
-      few_shot_as: "prompt",
-      from: "default",
-    },
+    prompt: { ...DEFAULT_PROMPT_SETTINGS, from: "default" },
     overlap: null,
     samples: null,
     usage: { prompt_tokens: 1, completion_tokens: 12 * total, seconds: 1 },
@@ -41,10 +34,27 @@ export function modelResult(correct: number, total: number): ModelResult {
   };
 }
 
-export const header = {
+/** A problem with the answer "cba", and what a model has answered. */
+export function exampleResult(index: number, isRight: boolean): ExampleResult {
+  const extracted = isRight ? "cba" : "x";
+  return {
+    index,
+    question: `question ${index}`,
+    expected: "cba",
+    completion: `<answer>${extracted}</answer>`,
+    extracted,
+    score: isRight ? 1 : 0,
+    truncated: false,
+    completion_tokens: 5,
+    metadata: {},
+  };
+}
+
+const STAMP = "20260102_030405";
+const HEADER = {
   format: 1,
-  created: "2026-01-02T03:04:05.000Z",
-  stamp: "20260102_030405",
+  created: "2026-01-02T00:00:00.000Z",
+  stamp: STAMP,
   rgx_version: "0.1.0",
   deno_version: "2.6.10",
   seed: 1,
@@ -76,28 +86,13 @@ function taskResults(task: string, counts: Counts): TaskResults {
   };
 }
 
-export function taskFile(
-  task: string,
-  counts: Counts,
-  stamp: string = header.stamp,
-): TaskResultFile {
-  const day = `${stamp.slice(0, 4)}-${stamp.slice(4, 6)}-${stamp.slice(6, 8)}`;
-  const created = `${day}T00:00:00.000Z`;
-  return { ...header, stamp, created, kind: "task", ...taskResults(task, counts) };
+export function taskFile(task: string, counts: Counts, stamp: string = STAMP): TaskResultFile {
+  const created = stamp.replace(/^(....)(..)(..).*/, "$1-$2-$3T00:00:00.000Z");
+  return { ...HEADER, stamp, created, kind: "task", ...taskResults(task, counts) };
 }
 
 export function allTasksFile(tasks: Record<string, Counts>): AllTasksResultFile {
   const all = Object.entries(tasks).map(([task, counts]) => [task, taskResults(task, counts)]);
   const rest = { average: {}, parts: [], failures: [] };
-  return {
-    ...header,
-    created: "2026-01-02T00:00:00.000Z",
-    kind: "all_tasks",
-    tasks: Object.fromEntries(all),
-    ...rest,
-  };
-}
-
-export function chartData(tasks: Record<string, Counts>): ChartData {
-  return gatherResults([{ path: "all.json", result: allTasksFile(tasks) }]);
+  return { ...HEADER, kind: "all_tasks", tasks: Object.fromEntries(all), ...rest };
 }
