@@ -5,8 +5,10 @@
 import assert from "node:assert/strict";
 import { test } from "../core/testing.ts";
 import { MULTI_TURN } from "../configs/schema/multi_turn_keys.ts";
+import type { RunConfig } from "../configs/schema/run_config.ts";
 import { renderYaml } from "../configs/to_yaml.ts";
 import { defaultsOf } from "../configs/types/key_spec.ts";
+import type { Device } from "../kernels/device.ts";
 import { createReferenceDevice } from "../kernels/devices/reference/device.ts";
 import { assemble } from "../training/assemble.ts";
 import { evaluate } from "../training/evaluation/before_and_after.ts";
@@ -14,7 +16,9 @@ import { runPrompts } from "./evaluation/prompt_encoder.ts";
 import { tinyRunConfig, trainOn } from "../training/testing.ts";
 import { tinyModelFolder } from "../training/tiny_model_testing.ts";
 import { planModels } from "./plan/model_plan.ts";
-import type { ModelResult } from "./results/result_file.ts";
+import type { TrainSummary } from "../training/run/events.ts";
+import type { Accuracy } from "./evaluation/accuracy.ts";
+import type { ExampleResult } from "./results/result_file.ts";
 import { collected } from "./testing.ts";
 
 const LORA = {
@@ -32,7 +36,7 @@ test.inFolder("a benchmark and eval_after agree on every problem, sampled and gr
   const config = tinyRunConfig(run, {
     model: { model_name_or_path: `${folder}/base`, init: null },
     lora: LORA,
-    eval: { num_examples: 20, temperature: null, batch_size: 7 },
+    eval: { num_examples: 9, temperature: null, batch_size: 7 },
     training: {
       learning_rate: 0.02,
       repetition_penalty: 1.2,
@@ -40,22 +44,12 @@ test.inFolder("a benchmark and eval_after agree on every problem, sampled and gr
       stop: ["a", "e"],
     },
   });
-  const configText = renderYaml(config, {}, new Map());
-  const { summary } = await trainOn(device, config, { configText });
+  const summary = await trained(device, config);
   assert.ok(summary.eval_after !== null && summary.eval_before !== null);
   const items = await itemsOf(config, run, device);
 
-  const { data, eval: own, training } = config;
-  const common = {
-    models: [run],
-    tasks: [{ name: data.task_name!, parameters: data.task_config }],
-    numExamples: own.num_examples,
-    seed: data.seed,
-    samplingSeed: training.seed,
-    device,
-    // Prompts and lengths come from the run's own configuration.
-    prompt: {},
-  };
+  const { training, data: { task_name: task } } = config;
+  const common = { ...askedAs(config), models: [run], device };
   const ask = (temperature: number, outputDir: string) =>
     collected({
       ...common,
@@ -64,29 +58,19 @@ test.inFolder("a benchmark and eval_after agree on every problem, sampled and gr
     });
   const sampled = await ask(training.temperature, `${folder}/sampled`);
   const greedy = await ask(0, `${folder}/greedy`);
-  const task = data.task_name!;
   for (
     const [done, expected, asked] of [
       [sampled, summary.eval_after, items.sampled],
       [greedy, summary.eval_after.greedy, items.greedy],
     ] as const
   ) {
-    const result = done.result.tasks[task]!.models[run]!;
+    const result = done.result.tasks[task!]!.models[run]!;
     assert.equal(result.prompt.from, "checkpoint");
     assert.equal(result.prompt.add_instructions, false);
     assert.deepEqual(numbers(result), numbers(expected));
-    assert.deepEqual(
-      result.examples.map(({ question, completion, extracted, score, truncated }) => ({
-        question,
-        completion,
-        extracted,
-        score,
-        truncated,
-      })),
-      asked,
-    );
+    assert.deepEqual(result.examples.map(itemOf), asked);
   }
-  const models = sampled.result.tasks[task]!.models;
+  const models = sampled.result.tasks[task!]!.models;
   assert.deepEqual(Object.keys(models), [run, `${folder}/base`]);
   assert.equal(models[run]!.overlap, 0);
   assert.notDeepEqual(
@@ -108,22 +92,12 @@ test.inFolder("a benchmark and eval_after agree on every problem, sampled and gr
   const both = JSON.stringify((await collected(two)).events);
   assert.match(both, /"[^ ]*second and [^ ]*base, from which .* asked with different prompts"/);
   assert.doesNotMatch(both, /run and [^ ]*base, from which/);
-  const without = await collected({
-    ...common,
-    outputDir: `${folder}/without`,
-    includeBase: false,
-  });
-  assert.deepEqual(Object.keys(without.result.average), [run]);
-  const goesOn = () =>
-    collected({
-      ...common,
-      includeBase: false,
-      resume: true,
-      outputDir: `${folder}/without`,
-    });
+  const alone = { ...common, outputDir: `${folder}/without`, includeBase: false };
+  assert.deepEqual(Object.keys((await collected(alone)).result.average), [run]);
+  const goesOn = () => collected({ ...alone, resume: true });
   assert.equal((await goesOn()).evaluated, 0);
   await Deno.utime(`${folder}/base/model.safetensors`, 1, 1);
-  assert.equal((await goesOn()).evaluated, 20, "the base of the adapter is another now");
+  assert.equal((await goesOn()).evaluated, 9, "the base of the adapter is another now");
 
   // The file of a reward may be gone; the prompts are still those of the run.
   await Deno.writeTextFile(
@@ -131,7 +105,7 @@ test.inFolder("a benchmark and eval_after agree on every problem, sampled and gr
     text.replace(/^rewards:\n(?: .*\n)+/m, "rewards: [{path: gone.ts}]\n"),
   );
   const again = await collected({ ...common, outputDir: `${folder}/again`, numExamples: 2 });
-  assert.equal(again.result.tasks[task]!.models[run]!.prompt.from, "checkpoint");
+  assert.equal(again.result.tasks[task!]!.models[run]!.prompt.from, "checkpoint");
 });
 
 test.inFolder("a benchmark plays the dialogues of the run's own evaluation", async (folder) => {
@@ -142,19 +116,13 @@ test.inFolder("a benchmark plays the dialogues of the run's own evaluation", asy
     eval: { num_examples: 12, temperature: null, batch_size: 7 },
     training: { max_steps: 1, max_completion_length: 60, stop: [..."abcdefghi "] },
   });
-  const { summary } = await trainOn(device, config, {
-    configText: renderYaml(config, {}, new Map()),
-  });
+  const summary = await trained(device, config);
   const ask = async (dialogues?: null) => {
     const done = await collected({
+      ...askedAs(config),
       models: [config.training.output_dir],
       includeBase: false,
-      tasks: [{ name: config.data.task_name!, parameters: config.data.task_config }],
-      numExamples: 12,
-      seed: config.data.seed,
-      samplingSeed: config.training.seed,
       sampling: { temperature: config.training.temperature },
-      prompt: {},
       device,
       outputDir: `${folder}/${dialogues}`,
       ...(dialogues === undefined ? {} : { dialogues }),
@@ -186,29 +154,20 @@ test.inFolder("a benchmark uses the run's tokenizer and weight types", async (fo
     sft: null,
     training: { max_steps: 1 },
   });
-  const configText = renderYaml(config, {}, new Map());
-  const { summary } = await trainOn(device, config, { configText });
-  const { data, training } = config;
+  const summary = await trained(device, config);
   const done = await collected({
+    ...askedAs(config),
     models: [run!],
-    numExamples: 6,
     device,
     outputDir: `${folder}/out`,
-    tasks: [{ name: data.task_name!, parameters: data.task_config }],
-    seed: data.seed,
-    samplingSeed: training.seed,
-    prompt: {},
     sampling: { temperature: 1 },
   });
-  const { models } = done.result.tasks[data.task_name!]!;
+  const { models } = done.result.tasks[config.data.task_name!]!;
   assert.deepEqual(numbers(models[run!]!), numbers(summary.eval_after!));
   assert.deepEqual(numbers(models[base!]!), numbers(summary.eval_before!));
   assert.equal(models[base!]!.prompt.format, "chat");
-  const asked = {
-    seed: 1,
-    includeBase: true,
-    remote: { address: "", format: "chat" as const },
-  };
+  const remote = { address: "", format: "chat" as const };
+  const asked = { seed: 1, includeBase: true, remote };
   for (const { where } of (await planModels([run!], asked)).models) {
     const held = where.kind === "local" && where.storage;
     assert.deepEqual(held, { dtype: "bfloat16", quantize: null });
@@ -233,9 +192,7 @@ test.inFolder("only the held-out questions of a run's file are asked, as in eval
     sft: null,
     training: { max_steps: 1 },
   });
-  const { summary } = await trainOn(device, config, {
-    configText: renderYaml(config, {}, new Map()),
-  });
+  const summary = await trained(device, config);
   const ask = (models: string[], outputDir: string, more = {}) =>
     collected({
       models,
@@ -251,10 +208,7 @@ test.inFolder("only the held-out questions of a run's file are asked, as in eval
   const { models, parameters } = done.result.tasks["sums"]!, own = models[run]!;
   const lines = (await Deno.readTextFile(`${run}/eval_after.jsonl`)).trim().split("\n");
   const items = lines.map((line) => JSON.parse(line)).filter((item) => item.temperature === 1);
-  assert.deepEqual(
-    own.examples.map(({ question, completion, score }) => ({ question, completion, score })),
-    items.map(({ question, completion, score }) => ({ question, completion, score })),
-  );
+  assert.deepEqual(own.examples.map(itemOf), items.map(itemOf));
   assert.deepEqual(numbers(own), numbers(summary.eval_after!));
   assert.deepEqual(numbers(models[base]!), numbers(summary.eval_before!));
   assert.deepEqual([own.overlap, parameters["split"]], [0, "test"]);
@@ -270,29 +224,73 @@ test.inFolder("only the held-out questions of a run's file are asked, as in eval
   );
 });
 
-function numbers(of: Omit<ModelResult, "samples" | "prompt"> | Parameters<typeof pick>[0]) {
-  return pick(of);
+test.inFolder("a run from a seed is compared with its first model, as in eval_before", async (folder) => {
+  using device = createReferenceDevice({ float: "f32" });
+  const run = `${folder}/from_seed`;
+  const config = tinyRunConfig(run, {
+    sft: null,
+    eval: { num_examples: 12, temperature: null, batch_size: 5 },
+    training: { learning_rate: 0.02 },
+  });
+  const summary = await trained(device, config);
+  assert.ok(summary.eval_before !== null);
+  const { training: { temperature, top_p }, data: { task_name: task } } = config;
+  const options = {
+    ...askedAs(config),
+    models: [run],
+    sampling: { temperature, top_p },
+    outputDir: `${folder}/out`,
+    device,
+  };
+  const done = await collected(options), { models, comparisons } = done.result.tasks[task!]!;
+  const base = "from_seed (untrained)";
+  assert.deepEqual(Object.keys(models), [run, base]);
+  assert.deepEqual(
+    comparisons.map(({ first, second }) => [first, second]),
+    [[base, run]],
+    "a gain",
+  );
+  assert.deepEqual(numbers(models[base]!), numbers(summary.eval_before));
+  assert.deepEqual(numbers(models[run]!), numbers(summary.eval_after!));
+  assert.equal(models[base]!.prompt.from, "checkpoint");
+  const isToldDifferent = /different/.test(JSON.stringify(done.events));
+  assert.ok(!isToldDifferent, "it is asked as its base is");
+  const again = await collected({ ...options, resume: true });
+  assert.deepEqual([again.evaluated, again.resumed], [0, 24]);
+  const named = await collected({ ...options, models: [`mine=${run}`], resume: true });
+  assert.deepEqual(Object.keys(named.result.average), ["mine", "mine (untrained)"]);
+  assert.equal(named.evaluated, 0, "the answers are those of the same models");
+  const without = await collected({ ...options, includeBase: false, resume: true });
+  assert.deepEqual(Object.keys(without.result.average), [run]);
+});
+
+/** The numbers that a run's evaluation and a benchmark have in common. */
+function numbers(
+  { accuracy, correct, total, ci95, mean_score, format_rate, truncated_rate, ...rest }: Accuracy,
+): Accuracy {
+  const { mean_completion_tokens } = rest, rates = { format_rate, truncated_rate };
+  return { accuracy, correct, total, ci95, mean_score, ...rates, mean_completion_tokens };
 }
 
-function pick(
-  of:
-    & Pick<
-      ModelResult,
-      "accuracy" | "correct" | "total" | "ci95" | "mean_score" | "format_rate" | "truncated_rate"
-    >
-    & { mean_completion_tokens: number },
-) {
-  const { accuracy, correct, total, ci95, mean_score, format_rate, truncated_rate } = of;
-  const { mean_completion_tokens } = of;
+type Item = Pick<ExampleResult, "question" | "completion" | "extracted" | "score" | "truncated">;
+
+function itemOf({ question, completion, extracted, score, truncated }: Item): Item {
+  return { question, completion, extracted, score, truncated };
+}
+
+async function trained(device: Device, config: RunConfig): Promise<TrainSummary> {
+  return (await trainOn(device, config, { configText: renderYaml(config, {}, new Map()) })).summary;
+}
+
+/** How a benchmark asks what the evaluation of a run has asked. */
+function askedAs({ data, eval: { num_examples: numExamples }, training }: RunConfig) {
   return {
-    accuracy,
-    correct,
-    total,
-    ci95,
-    mean_score,
-    format_rate,
-    truncated_rate,
-    mean_completion_tokens,
+    tasks: [{ name: data.task_name!, parameters: data.task_config }],
+    numExamples,
+    seed: data.seed,
+    samplingSeed: training.seed,
+    // Prompts and lengths come from the run's own configuration.
+    prompt: {},
   };
 }
 
@@ -306,7 +304,6 @@ async function itemsOf(
     { ...config, model: { ...config.model, model_name_or_path: run } },
     device,
   );
-  type Item = Record<string, unknown>;
   const sampled: Item[] = [], greedy: Item[] = [];
   try {
     await evaluate(parts.problems.heldOut, {
@@ -315,14 +312,7 @@ async function itemsOf(
       training: config.training,
       eval: config.eval,
       shouldStop: () => false,
-      onItem: ({ temperature, question, completion, extracted, score, truncated }) =>
-        void (temperature === 0 ? greedy : sampled).push({
-          question,
-          completion,
-          extracted,
-          score,
-          truncated,
-        }),
+      onItem: (item) => void (item.temperature === 0 ? greedy : sampled).push(itemOf(item)),
     });
   } finally {
     parts.model.dispose();
