@@ -1,5 +1,6 @@
 /** Worker processes: the same results as in one process, and processes that die. */
 import assert from "node:assert/strict";
+import { withFolder } from "../../core/testing.ts";
 import { root } from "../../tests/support.ts";
 import { collected, withModel } from "../testing.ts";
 import { runWorkers } from "./worker_pool.ts";
@@ -65,102 +66,58 @@ console.log(JSON.stringify({ type: "done" }));
 Deno.exit(0);
 `;
 
-Deno.test("a process that dies loses one combination, and none is answered twice", async () => {
-  const path = await Deno.makeTempFile({ suffix: ".js" });
-  try {
-    await Deno.writeTextFile(path, MORTAL);
-    const job = (model: string, label: string) =>
-      ({
-        model: model === "a" ? MODEL_A : MODEL_B,
-        set: { label },
-        missing: [{ index: 0, samples: [0] }, { index: 1, samples: [0] }],
-      }) as unknown as Job;
-    const jobs = ["one", "deadly", "two"].flatMap((label) => [job("a", label), job("b", label)]);
-    const answers: string[] = [], failures: string[] = [];
-    const listener = (event: JobEvent) => {
+const A = { name: "a" }, B = { name: "b" };
+
+function job(model: typeof A, label: string, problems: number): Job {
+  const missing = Array.from({ length: problems }, (_, index) => ({ index, samples: [0] }));
+  return { model, set: { label }, missing } as unknown as Job;
+}
+
+/** Runs jobs on processes of {@link MORTAL}: what each of them answers, and what fails. */
+async function onMortals(jobs: readonly Job[], workers = 1) {
+  const answers = Array.from({ length: workers }, (): string[] => []), failures: string[] = [];
+  await withFolder(async (folder) => {
+    await Deno.writeTextFile(`${folder}/mortal.js`, MORTAL);
+    const command = [Deno.execPath(), "run", "--quiet", `${folder}/mortal.js`];
+    const options = { devices: answers.map(() => "x"), threads: null, command };
+    const listener = (worker: number) => (event: JobEvent) => {
       const name = `${event.job.model.name} ${event.job.set.label}`;
-      if (event.type === "answer") answers.push(`${name} ${event.index}`);
+      if (event.type === "answer") answers[worker]!.push(`${name} ${event.index}`);
       if (event.type === "failed") failures.push(`${name}: ${event.error}`);
     };
-    const options = {
-      devices: ["x"],
-      threads: null,
-      command: [Deno.execPath(), "run", "--quiet", path],
-    };
-    await runWorkers(jobs, options, () => listener, () => false);
-    assert.deepEqual(failures.sort(), [
-      "a deadly: its process ended (exit code 9)",
-      "b deadly: its process ended (exit code 9)",
-    ]);
-    assert.equal(answers.length, 8);
-    assert.equal(new Set(answers).size, 8);
-  } finally {
-    await Deno.remove(path);
-  }
+    await runWorkers(jobs, options, listener, () => false);
+  });
+  assert.equal(new Set(answers.flat()).size, answers.flat().length, "none is answered twice");
+  return { answers, failures };
+}
+
+Deno.test("a process that dies loses one combination, and none is answered twice", async () => {
+  const jobs = ["one", "deadly", "two"].flatMap((label) => [job(A, label, 2), job(B, label, 2)]);
+  const { answers, failures } = await onMortals(jobs);
+  assert.deepEqual(failures.sort(), [
+    "a deadly: its process ended (exit code 9)",
+    "b deadly: its process ended (exit code 9)",
+  ]);
+  assert.equal(answers[0]!.length, 8);
 });
 
 Deno.test("the last combinations are split, so that every device works", async () => {
-  const path = await Deno.makeTempFile({ suffix: ".js" });
-  try {
-    await Deno.writeTextFile(path, MORTAL);
-    const asked = async (labels: readonly string[], workers: number) => {
-      const missing = Array.from({ length: 7 }, (_, index) => ({ index, samples: [0] }));
-      const jobs = labels.map((label) => ({ model: MODEL_A, set: { label }, missing }));
-      const answers: string[][] = Array.from({ length: workers }, () => []);
-      await runWorkers(
-        jobs as unknown as Job[],
-        {
-          devices: Array.from({ length: workers }, () => "x"),
-          threads: null,
-          command: [Deno.execPath(), "run", "--quiet", path],
-        },
-        (worker) => (event) => {
-          const { label } = event.job.set;
-          if (event.type === "failed") assert.fail(`${label}: ${event.error}`);
-          if (event.type === "answer") answers[worker]!.push(`${label}${event.index}`);
-        },
-        () => false,
-      );
-      assert.equal(new Set(answers.flat()).size, 7 * labels.length);
-      assert.equal(answers.flat().length, 7 * labels.length);
-      return answers;
-    };
-    assert.deepEqual(await asked(["a"], 3), [["a0", "a3", "a6"], ["a1", "a4"], ["a2", "a5"]]);
-    const parts = await asked(["a", "b"], 3);
-    assert.deepEqual(parts.map((own) => own.length), [4, 7, 3]);
-    const five = await asked(["a", "b", "c", "d", "e"], 4);
-    assert.deepEqual(five.map((own) => own.length), [9, 9, 9, 8]);
-  } finally {
-    await Deno.remove(path);
-  }
+  const counts = async (labels: readonly string[], workers: number) => {
+    const { answers, failures } = await onMortals(labels.map((one) => job(A, one, 7)), workers);
+    assert.deepEqual([answers.flat().length, failures], [7 * labels.length, []]);
+    return answers.map(({ length }) => length);
+  };
+  const { answers } = await onMortals([job(A, "x", 7)], 3);
+  assert.deepEqual(answers, [["a x 0", "a x 3", "a x 6"], ["a x 1", "a x 4"], ["a x 2", "a x 5"]]);
+  assert.deepEqual(await counts(["a", "b"], 3), [4, 7, 3]);
+  assert.deepEqual(await counts(["a", "b", "c", "d", "e"], 4), [9, 9, 9, 8]);
 });
 
 Deno.test("a process that dies is replaced as long as each answers something", async () => {
-  const path = await Deno.makeTempFile({ suffix: ".js" });
-  try {
-    await Deno.writeTextFile(path, MORTAL);
-    const outcome = async (problems: number) => {
-      const missing = Array.from({ length: problems }, (_, index) => ({ index, samples: [0] }));
-      const job = { model: MODEL_A, set: { label: "fragile" }, missing } as unknown as Job;
-      const answers: number[] = [], failures: string[] = [];
-      await runWorkers(
-        [job],
-        { devices: ["x"], threads: null, command: [Deno.execPath(), "run", "--quiet", path] },
-        () => (event) => {
-          if (event.type === "answer") answers.push(event.index);
-          if (event.type === "failed") failures.push(event.error);
-        },
-        () => false,
-      );
-      return { answers, failures };
-    };
-    assert.deepEqual(await outcome(4), { answers: [0, 1, 2, 3], failures: [] });
-    const endless = await outcome(30);
-    assert.deepEqual(endless.failures, ["its process ended (exit code 9)"]);
-    assert.deepEqual(endless.answers, Array.from({ length: 11 }, (_, i) => i));
-  } finally {
-    await Deno.remove(path);
-  }
+  const numbers = (count: number) => Array.from({ length: count }, (_, i) => `a fragile ${i}`);
+  const few = await onMortals([job(A, "fragile", 4)]);
+  assert.deepEqual(few, { answers: [numbers(4)], failures: [] });
+  const endless = await onMortals([job(A, "fragile", 30)]);
+  const failures = ["a fragile: its process ended (exit code 9)"];
+  assert.deepEqual(endless, { answers: [numbers(11)], failures });
 });
-
-const MODEL_A = { name: "a" }, MODEL_B = { name: "b" };
