@@ -6,10 +6,11 @@ import { Interrupted } from "../core/errors.ts";
 import { createDataset } from "../tasks/dataset.ts";
 import { readResultFile } from "./results/result_file.ts";
 import { runsOf } from "./local/local_model.ts";
-import { collected, withModel } from "./testing.ts";
+import { collected, modelTest } from "./testing.ts";
 
-Deno.test("one model on two tasks: documented files, problems of the test split", async () => {
-  await withModel(async (folder, model, device) => {
+modelTest(
+  "one model on two tasks: documented files, problems of the test split",
+  async (folder, model, device) => {
     const outputDir = `${folder}/out`;
     const parameters = { min_word_len: 3, max_word_len: 3 };
     const done = await collected({
@@ -48,11 +49,12 @@ Deno.test("one model on two tasks: documented files, problems of the test split"
     assert.deepEqual([shares[0], shares.at(-1)], [0, 1]);
     assert.deepEqual(shares, [...new Set(shares)].sort((a, b) => a - b), "one model, loaded once");
     assert.equal(done.events.filter(({ type }) => type === "progress").length, 10);
-  });
-});
+  },
+);
 
-Deno.test("a resume asks only for missing samples; a larger size adds problems", async () => {
-  await withModel(async (folder, model, device) => {
+modelTest(
+  "a resume asks only for missing samples; a larger size adds problems",
+  async (folder, model, device) => {
     const common = { models: [model], outputDir: `${folder}/out`, device };
     const sampling = { temperature: 1, max_new_tokens: 8 };
     const whole = await collected({ ...common, sampling, tasks: ["chain_sum"], numExamples: 7 });
@@ -88,45 +90,44 @@ Deno.test("a resume asks only for missing samples; a larger size adds problems",
     assert.equal(changed.evaluated, 7, "another seed of the draws is another measurement");
     const fresh = await collected({ ...other, numExamples: 7 });
     assert.equal(fresh.evaluated, 7);
-  });
-});
+  },
+);
 
-Deno.test("shards share the combinations and write no results", async () => {
-  await withModel(async (folder, model, device) => {
-    const common = { models: [model], tasks: ["chain_sum", "spell_backward", "leg_counting"] };
-    const whole = await collected({ ...common, device, outputDir: `${folder}/whole` });
-    const out = { ...common, outputDir: `${folder}/out` };
-    for (const index of [1, 0]) {
-      const part = await collected({ ...out, device, resume: true, shard: { index, count: 2 } });
-      assert.deepEqual(
-        [part.evaluated, part.resumed, part.unanswered, part.exitCode, part.files.length],
-        [index === 0 ? 10 : 5, 0, 0, 0, 0],
-      );
-      const labels = index === 0 ? ["chain_sum", "leg_counting"] : ["spell_backward"];
-      assert.deepEqual(Object.keys(part.result.tasks), labels);
-    }
-    const names = [...Deno.readDirSync(`${folder}/out`)].map(({ name }) => name).sort();
-    assert.match(
-      names.join(" "),
-      /^samples_\S+_part-1-of-2\.jsonl samples_\S+_part-0-of-2\.jsonl$/,
+modelTest("shards share the combinations and write no results", async (folder, model, device) => {
+  const common = { models: [model], tasks: ["chain_sum", "spell_backward", "leg_counting"] };
+  const whole = await collected({ ...common, device, outputDir: `${folder}/whole` });
+  const out = { ...common, outputDir: `${folder}/out` };
+  for (const index of [1, 0]) {
+    const part = await collected({ ...out, device, resume: true, shard: { index, count: 2 } });
+    assert.deepEqual(
+      [part.evaluated, part.resumed, part.unanswered, part.exitCode, part.files.length],
+      [index === 0 ? 10 : 5, 0, 0, 0, 0],
     );
-    const again = await collected({
-      ...out,
-      device,
-      resume: true,
-      shard: { index: 0, count: 2 },
-    });
-    assert.deepEqual([again.evaluated, again.resumed], [0, 10]);
-    const merged = await collected({ ...out, merge: true });
-    assert.equal(merged.exitCode, 0);
-    const examples = ({ result }: typeof merged) =>
-      Object.values(result.tasks).map((task) => task.models[model]!.examples);
-    assert.deepEqual(examples(merged), examples(whole));
+    const labels = index === 0 ? ["chain_sum", "leg_counting"] : ["spell_backward"];
+    assert.deepEqual(Object.keys(part.result.tasks), labels);
+  }
+  const names = [...Deno.readDirSync(`${folder}/out`)].map(({ name }) => name).sort();
+  assert.match(
+    names.join(" "),
+    /^samples_\S+_part-1-of-2\.jsonl samples_\S+_part-0-of-2\.jsonl$/,
+  );
+  const again = await collected({
+    ...out,
+    device,
+    resume: true,
+    shard: { index: 0, count: 2 },
   });
+  assert.deepEqual([again.evaluated, again.resumed], [0, 10]);
+  const merged = await collected({ ...out, merge: true });
+  assert.equal(merged.exitCode, 0);
+  const examples = ({ result }: typeof merged) =>
+    Object.values(result.tasks).map((task) => task.models[model]!.examples);
+  assert.deepEqual(examples(merged), examples(whole));
 });
 
-Deno.test("parts are merged into one result, and missing samples are reported", async () => {
-  await withModel(async (folder, model, device) => {
+modelTest(
+  "parts are merged into one result, and missing samples are reported",
+  async (folder, model, device) => {
     const common = { models: [model], outputDir: `${folder}/out` };
     const tasks = ["chain_sum", "spell_backward"];
     for (const task of tasks) await collected({ ...common, tasks: [task], device });
@@ -144,11 +145,12 @@ Deno.test("parts are merged into one result, and missing samples are reported", 
       /out holds no answers of these models to these tasks/,
     );
     assert.equal([...Deno.readDirSync(common.outputDir)].length, files);
-  });
-});
+  },
+);
 
-Deno.test("several samples give pass@k, avg@k and majority, and do not interact", async () => {
-  await withModel(async (folder, model, device) => {
+modelTest(
+  "several samples give pass@k, avg@k and majority, and do not interact",
+  async (folder, model, device) => {
     const common = { models: [model], tasks: ["spell_backward"], device };
     const four = await collected({
       ...common,
@@ -176,11 +178,12 @@ Deno.test("several samples give pass@k, avg@k and majority, and do not interact"
       grown.result.tasks["spell_backward"]!.models[model]!.examples,
       result.examples,
     );
-  });
-});
+  },
+);
 
-Deno.test("a batch size limits the completions decoded together and changes none", async () => {
-  await withModel(async (folder, model, device) => {
+modelTest(
+  "a batch size limits the completions decoded together and changes none",
+  async (folder, model, device) => {
     let together = 0;
     const run = device.run.bind(device);
     device.run = (op, args) => {
@@ -207,11 +210,12 @@ Deno.test("a batch size limits the completions decoded together and changes none
       assert.deepEqual(await measured(size), all);
       assert.equal(together, size);
     }
-  });
-});
+  },
+);
 
-Deno.test("impossible requests are refused before any work, with the nearest name", async () => {
-  await withModel(async (folder, model, device) => {
+modelTest(
+  "impossible requests are refused before any work, with the nearest name",
+  async (folder, model, device) => {
     const common = { models: [model], tasks: ["chain_sum"], outputDir: `${folder}/out`, device };
     const refused = (changes: object, message: RegExp) =>
       assert.rejects(collected({ ...common, ...changes }), message);
@@ -252,11 +256,12 @@ Deno.test("impossible requests are refused before any work, with the nearest nam
     await refused({ tasks: [{ name: "chain_sum", parameters: { min_terms: 0 } }] }, /min_terms/);
     await refused({ tasks: ["file"] }, /the data set file is a file, and none is named/);
     await assert.rejects(Deno.stat(`${folder}/out`), Deno.errors.NotFound);
-  });
-});
+  },
+);
 
-Deno.test("prompts longer than the model are counted, and the others are measured", async () => {
-  await withModel(async (folder, model, device) => {
+modelTest(
+  "prompts longer than the model are counted, and the others are measured",
+  async (folder, model, device) => {
     const common = { models: [model], outputDir: `${folder}/out`, device };
     // 128 positions of one character each: some words are too long, sums never are.
     const words = { min_word_len: 3, max_word_len: 12 };
@@ -296,11 +301,12 @@ Deno.test("prompts longer than the model are counted, and the others are measure
     });
     assert.equal(several.result.tasks["chain_sum"]!.models[model]!.samples, null);
     assert.match(JSON.stringify(several.events), /was not asked 5 of 5 questions of chain_sum/);
-  });
-});
+  },
+);
 
-Deno.test("a damaged model, or one without a tokenizer, is refused before any work", async () => {
-  await withModel(async (folder, model, device) => {
+modelTest(
+  "a damaged model, or one without a tokenizer, is refused before any work",
+  async (folder, model, device) => {
     const mute = `${folder}/mute`;
     await Deno.mkdir(mute);
     for (const name of ["config.json", "model.safetensors"]) {
@@ -316,8 +322,8 @@ Deno.test("a damaged model, or one without a tokenizer, is refused before any wo
       collected({ models: [model], tasks: ["chain_sum"], outputDir: `${folder}/b`, device }),
       /safetensors/,
     );
-  });
-});
+  },
+);
 
 Deno.test("samples are asked for in runs of consecutive numbers", () => {
   assert.deepEqual(runsOf([0, 1, 2, 5, 7, 8]), [[0, 1, 2], [5], [7, 8]]);

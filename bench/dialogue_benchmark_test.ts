@@ -5,7 +5,7 @@ import { Interrupted, UsageError } from "../core/errors.ts";
 import { codeHash } from "../core/sandbox/code_file.ts";
 import { writeEnvironment } from "./dialogue/testing.ts";
 import { readResultFile } from "./results/result_file.ts";
-import { collected, withModel } from "./testing.ts";
+import { collected, modelTest } from "./testing.ts";
 
 /** Ends after two messages; each third start fails. */
 const GAME = `{
@@ -19,8 +19,9 @@ const GAME = `{
   },
 }`;
 
-Deno.test("an environment's own problems are measured by its reward, and resumed", async () => {
-  await withModel(async (folder, model, device) => {
+modelTest(
+  "an environment's own problems are measured by its reward, and resumed",
+  async (folder, model, device) => {
     const { path } = await writeEnvironment(folder, GAME);
     const environment = { path, sha256: await codeHash(path, "environment") };
     const common = {
@@ -82,11 +83,12 @@ Deno.test("an environment's own problems are measured by its reward, and resumed
     assert.equal(await asked(copy.path), 3);
     await writeEnvironment(`${folder}/other`, GAME.replace("/ 3", "/ 4"));
     assert.equal(await asked(copy.path), 9);
-  });
-});
+  },
+);
 
-Deno.test("second tries: the last answer counts, several samples of a problem share it", async () => {
-  await withModel(async (folder, model, device) => {
+modelTest(
+  "second tries: the last answer counts, several samples of a problem share it",
+  async (folder, model, device) => {
     const done = await collected({
       models: [model],
       tasks: ["chain_sum"],
@@ -109,11 +111,12 @@ Deno.test("second tries: the last answer counts, several samples of a problem sh
       for (const { content } of asked) assert.match(content, /^That is not right\..* Try again\.$/);
     }
     assert.ok(dialogues!.answers > 1);
-  });
-});
+  },
+);
 
-Deno.test("what cannot be measured with environments is refused before any work", async () => {
-  await withModel(async (folder, model, device) => {
+modelTest(
+  "what cannot be measured with environments is refused before any work",
+  async (folder, model, device) => {
     const refused = async (options: object, message: RegExp) => {
       const asked = {
         models: [model],
@@ -148,5 +151,5 @@ Deno.test("what cannot be measured with environments is refused before any work"
     );
     await refused({ tasks: [], dialogues: { environment } }, /no task is named/);
     await refused({ dialogues: { environment: { path: `${folder}/none.ts` } } }, /none\.ts/);
-  });
-});
+  },
+);

@@ -1,10 +1,11 @@
 /** Benchmarks on the test split of parquet files and of data set folders. */
 import assert from "node:assert/strict";
 import { parquetWriteFile } from "hyparquet-writer";
-import { collected, withModel } from "./testing.ts";
+import { collected, modelTest } from "./testing.ts";
 
-Deno.test("a folder with GSM8K as parquet gives the problems of its test split", async () => {
-  await withModel(async (folder, model, device) => {
+modelTest(
+  "a folder with GSM8K as parquet gives the problems of its test split",
+  async (folder, model, device) => {
     const count = 8;
     for (const split of ["train", "test"]) {
       const numbers = Array.from({ length: count }, (_, i) => i);
@@ -35,11 +36,12 @@ Deno.test("a folder with GSM8K as parquet gives the problems of its test split",
       device,
     });
     await assert.rejects(missing, /org\/no-such-data: no such file, nor a data set from the Hub/);
-  });
-});
+  },
+);
 
-Deno.test("a resume asks only the problems of a file that are new or have changed", async () => {
-  await withModel(async (folder, model, device) => {
+modelTest(
+  "a resume asks only the problems of a file that are new or have changed",
+  async (folder, model, device) => {
     let path = `${folder}/mine.jsonl`;
     const asked = async (...questions: string[]) => {
       const rows = questions.map((question) => JSON.stringify({ question, answer: "1" }));
@@ -54,5 +56,5 @@ Deno.test("a resume asks only the problems of a file that are new or have change
     assert.deepEqual(await asked("a?", "d?", "c?"), [2, 1]);
     path = `${folder}/moved.jsonl`;
     assert.deepEqual(await asked("a?", "d?", "c?"), [3, 0]);
-  });
-});
+  },
+);

@@ -1,9 +1,10 @@
 import assert from "node:assert/strict";
 import { isLocalTime } from "../core/local_time.ts";
-import { collected, withModel } from "./testing.ts";
+import { collected, modelTest } from "./testing.ts";
 
-Deno.test("a resumed benchmark keeps the time in its prompts, and results record it", async () => {
-  await withModel(async (folder, model, device) => {
+modelTest(
+  "a resumed benchmark keeps the time in its prompts, and results record it",
+  async (folder, model, device) => {
     const options = {
       models: [model],
       outputDir: `${folder}/out`,
@@ -30,8 +31,8 @@ Deno.test("a resumed benchmark keeps the time in its prompts, and results record
     const all = await linesIn(options.outputDir);
     assert.deepEqual([all.length, new Set(all.map((line) => line.prompt_time)).size], [9, 1]);
     assert.notEqual((await promptOf()).prompt_time, time, "a new benchmark has a new time");
-  });
-});
+  },
+);
 
 async function linesIn(folder: string): Promise<{ prompt_time?: string }[]> {
   const lines: { prompt_time?: string }[] = [];

@@ -8,7 +8,7 @@ import { assistBenchmark, type Benchmark, type BenchmarkOptions } from "./benchm
 import { fileSizesOf } from "./plan/model_request.ts";
 import { runOnRanks } from "./workers/rank_jobs.ts";
 import type { Job } from "./workers/run_jobs.ts";
-import { collected, withModel } from "./testing.ts";
+import { collected, modelTest } from "./testing.ts";
 
 interface RankOptions {
   shouldStop?: () => boolean;
@@ -51,8 +51,9 @@ const common = (folder: string, model: string) => ({
 const names = (folder: string) =>
   Array.from(Deno.readDirSync(folder), ({ name }) => name.replace(/\d{8}_\d{6}/, "STAMP")).sort();
 
-Deno.test("2, 3 and 7 ranks give the results and the files of one process", () =>
-  withModel(async (folder, model, device) => {
+modelTest(
+  "2, 3 and 7 ranks give the results and the files of one process",
+  async (folder, model, device) => {
     const alone = await collected({ ...common(`${folder}/1`, model), device });
     for (const size of [2, 3, 7]) {
       const ends = await onRanks(size, common(`${folder}/${size}`, model));
@@ -63,10 +64,12 @@ Deno.test("2, 3 and 7 ranks give the results and the files of one process", () =
       assert.deepEqual(untimed(done), untimed(alone));
       assert.deepEqual(names(`${folder}/${size}`), names(`${folder}/1`));
     }
-  }));
+  },
+);
 
-Deno.test("a stop of one rank stops all; another number of ranks asks for the rest", () =>
-  withModel(async (folder, model, device) => {
+modelTest(
+  "a stop of one rank stops all; another number of ranks asks for the rest",
+  async (folder, model, device) => {
     const alone = await collected({ ...common(`${folder}/1`, model), device });
     let asked = 0;
     const ends = await onRanks(
@@ -82,37 +85,38 @@ Deno.test("a stop of one rank stops all; another number of ranks asks for the re
     assert.ok(done.evaluated > 0);
     assert.equal(done.resumed + done.evaluated, 15);
     assert.deepEqual(untimed(done), untimed(alone));
-  }));
+  },
+);
 
-Deno.test("ranks with other files of a model are found before they work", () =>
-  withModel(async (folder, model) => {
-    const copy = { kind: "local", path: `${folder}/copy`, weights: `${folder}/copy` } as const;
-    const jobs = [{ model: { name: "m", where: copy }, set: {}, missing: [] }] as unknown as Job[];
-    const ends = await Promise.allSettled(
-      localTransports(2).map(async (transport) => {
-        const ranks = new Ranks(transport);
-        const plan = { jobs, isKept: false, listener: () => assert.fail("they work") };
-        const models = { open: () => assert.fail("a model is opened"), close: () => {} };
-        await runOnRanks(ranks, ranks.isFirst ? plan : null, models, () => false);
-      }),
-    );
-    const [first, second] = ends.map((end) => (end as PromiseRejectedResult).reason);
-    assert.match(first.message, /\/copy: .* has no such model$/);
-    assert.equal(second.exitCode, 2);
-    await Deno.mkdir(copy.path);
-    const { size } = await Deno.stat(`${model}/config.json`);
-    const write = (bytes: number) =>
-      Deno.writeFile(`${copy.path}/config.json`, new Uint8Array(bytes));
-    await write(size);
-    const known = fileSizesOf(copy);
-    await Deno.utime(`${copy.path}/config.json`, 1e9, 1e9);
-    assert.equal(fileSizesOf(copy), known, "a copy has other times");
-    await write(size + 1);
-    assert.notEqual(fileSizesOf(copy), known);
-  }));
+modelTest("ranks with other files of a model are found before they work", async (folder, model) => {
+  const copy = { kind: "local", path: `${folder}/copy`, weights: `${folder}/copy` } as const;
+  const jobs = [{ model: { name: "m", where: copy }, set: {}, missing: [] }] as unknown as Job[];
+  const ends = await Promise.allSettled(
+    localTransports(2).map(async (transport) => {
+      const ranks = new Ranks(transport);
+      const plan = { jobs, isKept: false, listener: () => assert.fail("they work") };
+      const models = { open: () => assert.fail("a model is opened"), close: () => {} };
+      await runOnRanks(ranks, ranks.isFirst ? plan : null, models, () => false);
+    }),
+  );
+  const [first, second] = ends.map((end) => (end as PromiseRejectedResult).reason);
+  assert.match(first.message, /\/copy: .* has no such model$/);
+  assert.equal(second.exitCode, 2);
+  await Deno.mkdir(copy.path);
+  const { size } = await Deno.stat(`${model}/config.json`);
+  const write = (bytes: number) =>
+    Deno.writeFile(`${copy.path}/config.json`, new Uint8Array(bytes));
+  await write(size);
+  const known = fileSizesOf(copy);
+  await Deno.utime(`${copy.path}/config.json`, 1e9, 1e9);
+  assert.equal(fileSizesOf(copy), known, "a copy has other times");
+  await write(size + 1);
+  assert.notEqual(fileSizesOf(copy), known);
+});
 
-Deno.test("what the first rank refuses ends all; a device that fails is a failure of its part", () =>
-  withModel(async (folder, model) => {
+modelTest(
+  "what the first rank refuses ends all; a device that fails is a failure of its part",
+  async (folder, model) => {
     const ends = await onRanks(2, { ...common(`${folder}/none`, model), tasks: ["no_task"] });
     const [first, second] = ends.map((end) => (end as PromiseRejectedResult).reason);
     assert.match(first.message, /no_task/);
@@ -133,4 +137,5 @@ Deno.test("what the first rank refuses ends all; a device that fails is a failur
     assert.equal(done.exitCode, 1);
     assert.ok(done.evaluated > 0 && done.evaluated < 15);
     assert.ok(done.result.failures.every(({ error }) => error === "the device is lost"));
-  }));
+  },
+);

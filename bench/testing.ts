@@ -1,19 +1,20 @@
 /** Helpers for tests of benchmarks: a tiny model, temporary folders, and collected events. */
 import type { Device } from "../kernels/device.ts";
 import { createReferenceDevice } from "../kernels/devices/reference/device.ts";
-import { withFolder } from "../core/testing.ts";
+import { test } from "../core/testing.ts";
 import { tinyModelFolder } from "../training/tiny_model_testing.ts";
 import { type Benchmark, benchmark, type BenchmarkOptions } from "./benchmark.ts";
 import type { BenchEvent } from "./benchmark_run.ts";
 
-/** A folder with the tiny model in `model`, and a device. */
-export function withModel<T>(
-  work: (folder: string, model: string, device: Device) => Promise<T>,
-): Promise<T> {
-  return withFolder(async (folder) => {
+/** A test with the tiny model in the folder `model`, and a device. */
+export function modelTest(
+  name: string,
+  work: (folder: string, model: string, device: Device) => Promise<void>,
+): void {
+  test.inFolder(name, async (folder) => {
     using device = createReferenceDevice({ float: "f32" });
     await tinyModelFolder(`${folder}/model`);
-    return await work(folder, `${folder}/model`, device);
+    await work(folder, `${folder}/model`, device);
   });
 }
 

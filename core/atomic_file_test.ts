@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { test, withFolder } from "./testing.ts";
+import { test } from "./testing.ts";
 import {
   appendLine,
   type BytePieces,
@@ -80,31 +80,25 @@ test.inFolder("a file is created and replaced, and no other file remains", async
   assert.deepEqual(list(folder), ["f"]);
 });
 
-Deno.test({
-  name: "of several files all are replaced, or none",
-  ignore: needs(hasDevFull, NEEDED.system),
-  fn: () =>
-    withFolder(async (folder) => {
-      const files = (text: string) =>
-        new Map(["a", "b"].map((name) => [`${folder}/${name}`, text]));
-      const texts = () => ["a", "b"].map((name) => Deno.readTextFileSync(`${folder}/${name}`));
-      await writeFilesAtomic(files("one"));
-      for (const name of ["a", "b"]) {
-        const full = fullDiskAt(1);
-        // The files are written in parallel, in any order.
-        const write: FileWriter = (path, content) =>
-          (path.startsWith(`${folder}/${name}.`) ? full : writeFlushed)(path, content);
-        await assert.rejects(
-          writeFilesAtomic(files("other"), { write }),
-          isDiskFull(`${folder}/${name}`),
-        );
-        assert.deepEqual(texts(), ["one", "one"]);
-        assert.deepEqual(list(folder), ["a", "b"]);
-      }
-      await writeFilesAtomic(files("two"));
-      assert.deepEqual(texts(), ["two", "two"]);
-    }),
-});
+test.inFolder("of several files all are replaced, or none", async (folder) => {
+  const files = (text: string) => new Map(["a", "b"].map((name) => [`${folder}/${name}`, text]));
+  const texts = () => ["a", "b"].map((name) => Deno.readTextFileSync(`${folder}/${name}`));
+  await writeFilesAtomic(files("one"));
+  for (const name of ["a", "b"]) {
+    const full = fullDiskAt(1);
+    // The files are written in parallel, in any order.
+    const write: FileWriter = (path, content) =>
+      (path.startsWith(`${folder}/${name}.`) ? full : writeFlushed)(path, content);
+    await assert.rejects(
+      writeFilesAtomic(files("other"), { write }),
+      isDiskFull(`${folder}/${name}`),
+    );
+    assert.deepEqual(texts(), ["one", "one"]);
+    assert.deepEqual(list(folder), ["a", "b"]);
+  }
+  await writeFilesAtomic(files("two"));
+  assert.deepEqual(texts(), ["two", "two"]);
+}, needs(hasDevFull, NEEDED.system));
 
 test.inFolder("content is made while it is written, and nothing remains if that fails", async (root) => {
   const folder = `${root}/made`, made: number[] = [];
@@ -142,33 +136,32 @@ test.inFolder("a folder is written with its checksums, and replaced as a whole",
   assert.equal(await verifySums(target), null);
 });
 
-Deno.test({
-  name: "a full disk at any file leaves the old folder and nothing incomplete",
-  ignore: needs(hasDevFull, NEEDED.system),
-  fn: () =>
-    withFolder(async (root) => {
-      const target = `${root}/t`;
-      const files = new Map([["a", bytes("11")], ["b", bytes("22")]]);
-      for (const n of [1, 2, 3]) {
-        await assert.rejects(
-          writeFolderAtomic(target, files, { write: fullDiskAt(n) }),
-          isDiskFull(target),
-        );
-        assert.deepEqual(list(root), []);
-      }
-      await writeFolderAtomic(target, files);
-      const other = new Map([["a", bytes("other")]]);
-      for (const n of [1, 2]) {
-        await assert.rejects(
-          writeFolderAtomic(target, other, { write: fullDiskAt(n) }),
-          isDiskFull(target),
-        );
-        assert.deepEqual(list(root), ["t"]);
-        assert.equal(await verifySums(target), null);
-        assert.equal(await Deno.readTextFile(`${target}/a`), "11");
-      }
-    }),
-});
+test.inFolder(
+  "a full disk at any file leaves the old folder and nothing incomplete",
+  async (root) => {
+    const target = `${root}/t`;
+    const files = new Map([["a", bytes("11")], ["b", bytes("22")]]);
+    for (const n of [1, 2, 3]) {
+      await assert.rejects(
+        writeFolderAtomic(target, files, { write: fullDiskAt(n) }),
+        isDiskFull(target),
+      );
+      assert.deepEqual(list(root), []);
+    }
+    await writeFolderAtomic(target, files);
+    const other = new Map([["a", bytes("other")]]);
+    for (const n of [1, 2]) {
+      await assert.rejects(
+        writeFolderAtomic(target, other, { write: fullDiskAt(n) }),
+        isDiskFull(target),
+      );
+      assert.deepEqual(list(root), ["t"]);
+      assert.equal(await verifySums(target), null);
+      assert.equal(await Deno.readTextFile(`${target}/a`), "11");
+    }
+  },
+  needs(hasDevFull, NEEDED.system),
+);
 
 Deno.test({
   name: "a real full file system is explained",
@@ -242,14 +235,9 @@ test.inFolder("lines are appended, and the new length is returned", async (folde
   assert.equal(await Deno.readTextFile(path), "é\ntwo\n");
 });
 
-Deno.test({
-  name: "a device is written to and not replaced by a file",
-  ignore: needs(Deno.build.os !== "windows", NEEDED.system),
-  fn: () =>
-    withFolder(async (folder) => {
-      await Deno.symlink("/dev/null", `${folder}/null`);
-      await writeFileAtomic(`${folder}/null`, "text");
-      assert.equal(await Deno.readLink(`${folder}/null`), "/dev/null");
-      assert.deepEqual(list(folder), ["null"]);
-    }),
-});
+test.inFolder("a device is written to and not replaced by a file", async (folder) => {
+  await Deno.symlink("/dev/null", `${folder}/null`);
+  await writeFileAtomic(`${folder}/null`, "text");
+  assert.equal(await Deno.readLink(`${folder}/null`), "/dev/null");
+  assert.deepEqual(list(folder), ["null"]);
+}, needs(Deno.build.os !== "windows", NEEDED.system));

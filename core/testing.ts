@@ -12,7 +12,11 @@ export async function withFolder<T>(work: (folder: string) => T | Promise<T>): P
 
 /** Tests with a folder: `test.inFolder("…", async (folder) => {…})`. */
 export const test = {
-  inFolder(name: string, work: (folder: string) => void | Promise<void>): void {
-    Deno.test(name, () => withFolder(work));
+  inFolder(
+    name: string,
+    work: (folder: string) => void | Promise<void>,
+    ignore: boolean = false,
+  ): void {
+    Deno.test({ name, ignore, fn: () => withFolder(work) });
   },
 };

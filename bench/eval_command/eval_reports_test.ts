@@ -6,12 +6,13 @@ import { DEFAULT_PROMPT_SETTINGS } from "../evaluation/prompt_settings.ts";
 import { benchmark } from "../benchmark.ts";
 import type { ExampleResult, SampleResult } from "../results/result_file.ts";
 import { allTasksFile, modelResult } from "../results/testing.ts";
-import { withModel } from "../testing.ts";
+import { modelTest } from "../testing.ts";
 import { readEvalConfig } from "./eval_config.ts";
 import { folderName, writeEvalReports } from "./eval_reports.ts";
 
-Deno.test("reports by category, with the mean and the best of the repeats", async () => {
-  await withModel(async (folder, model, device) => {
+modelTest(
+  "reports by category, with the mean and the best of the repeats",
+  async (folder, model, device) => {
     await Deno.writeTextFile(
       `${folder}/eval.yaml`,
       `
@@ -61,8 +62,8 @@ categories:
       twins.map(async (path) => JSON.parse(await Deno.readTextFile(path)).model),
     );
     assert.deepEqual(named, ["m/x", "m_x"]);
-  });
-});
+  },
+);
 
 test.inFolder("the reports have the names and the sums of reasoning-gym's evaluations", async (folder) => {
   const sample = (extracted: string | null, score: number) => ({

@@ -2,15 +2,16 @@
 import assert from "node:assert/strict";
 import { withFolder } from "../../core/testing.ts";
 import { root } from "../../tests/support.ts";
-import { collected, withModel } from "../testing.ts";
+import { collected, modelTest } from "../testing.ts";
 import { runWorkers } from "./worker_pool.ts";
 import type { Job, JobEvent } from "./run_jobs.ts";
 
 const main = new URL("main.ts", root).pathname;
 const command = [Deno.execPath(), "run", "-A", "--no-check", "--quiet", main];
 
-Deno.test("two worker processes give the results of one, each combination once", async () => {
-  await withModel(async (folder, model, device) => {
+modelTest(
+  "two worker processes give the results of one, each combination once",
+  async (folder, model, device) => {
     const common = {
       models: [model],
       tasks: ["chain_sum", "spell_backward", "basic_arithmetic"],
@@ -33,8 +34,8 @@ Deno.test("two worker processes give the results of one, each combination once",
     }
     // Each worker gets one whole combination and a part of the third.
     assert.deepEqual([...seen].sort(), [[0, 8], [1, 7]]);
-  });
-});
+  },
+);
 
 /**
  * A program that answers as a worker does, and dies when asked about the task "deadly", or after

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { Buffer } from "node:buffer";
 import { inflateSync } from "node:zlib";
-import { withFolder } from "../../core/testing.ts";
+import { test } from "../../core/testing.ts";
 import { allTasksFile } from "../../bench/results/testing.ts";
 import { NEEDED, needs } from "../../tests/skipped.ts";
 import { gatherResults } from "./chart_data.ts";
@@ -27,44 +27,32 @@ Deno.test("a figure gives the same PDF each time, with a part of the font", asyn
   assert.deepEqual(pdf, await renderPdf(figure, "a title"));
 });
 
-Deno.test({
-  name: "a PDF has all texts of the SVG, as texts",
-  ignore: needs(hasPoppler, NEEDED.poppler),
-  async fn() {
-    await withFolder(async (folder) => {
-      await Deno.writeFile(`${folder}/chart.pdf`, await renderPdf(figure, "chart"));
-      const args = ["-layout", `${folder}/chart.pdf`, "-"];
-      const { stdout } = await new Deno.Command("pdftotext", { args }).output();
-      const words = (text: string) => text.split(/\s+/).filter(Boolean).sort();
-      const svg = await renderSvg(figure);
-      const texts = [...svg.matchAll(/>([^<>]+)<\/(?:text|tspan)>/g)].map(([, text]) => text!);
-      assert.ok(texts.some((text) => text.includes("Größe – über 5 %")));
-      assert.deepEqual(words(new TextDecoder().decode(stdout)), words(texts.join(" ")));
-    });
-  },
-});
+test.inFolder("a PDF has all texts of the SVG, as texts", async (folder) => {
+  await Deno.writeFile(`${folder}/chart.pdf`, await renderPdf(figure, "chart"));
+  const args = ["-layout", `${folder}/chart.pdf`, "-"];
+  const { stdout } = await new Deno.Command("pdftotext", { args }).output();
+  const words = (text: string) => text.split(/\s+/).filter(Boolean).sort();
+  const svg = await renderSvg(figure);
+  const texts = [...svg.matchAll(/>([^<>]+)<\/(?:text|tspan)>/g)].map(([, text]) => text!);
+  assert.ok(texts.some((text) => text.includes("Größe – über 5 %")));
+  assert.deepEqual(words(new TextDecoder().decode(stdout)), words(texts.join(" ")));
+}, needs(hasPoppler, NEEDED.poppler));
 
-Deno.test({
-  name: "poppler draws the PDF as resvg draws the SVG",
-  ignore: needs(hasPoppler, NEEDED.poppler),
-  async fn() {
-    await withFolder(async (folder) => {
-      await Deno.writeFile(`${folder}/chart.pdf`, await renderPdf(figure, "chart"));
-      // A pixel of the layout is 1/96 inch; the PNG of resvg has two of them for each.
-      const args = ["-r", "192", "-gray", `${folder}/chart.pdf`, `${folder}/chart`];
-      const { success } = await new Deno.Command("pdftoppm", { args }).output();
-      assert.ok(success);
-      const drawn = grayOfPgm(await Deno.readFile(`${folder}/chart-1.pgm`));
-      const expected = grayOfPng(await renderPng(figure));
-      assert.deepEqual([drawn.width, drawn.height], [expected.width, expected.height]);
-      // Edges are smoothed and lines placed differently by a pixel; areas and texts must agree.
-      const [one, other] = [blocks(drawn), blocks(expected)];
-      const far = one.filter((gray, i) => Math.abs(gray - other[i]!) > 48).length;
-      const dark = other.filter((gray) => gray < 200).length;
-      assert.ok(dark > 500 && far < 0.05 * dark, `${far} of ${dark} dark blocks differ`);
-    });
-  },
-});
+test.inFolder("poppler draws the PDF as resvg draws the SVG", async (folder) => {
+  await Deno.writeFile(`${folder}/chart.pdf`, await renderPdf(figure, "chart"));
+  // A pixel of the layout is 1/96 inch; the PNG of resvg has two of them for each.
+  const args = ["-r", "192", "-gray", `${folder}/chart.pdf`, `${folder}/chart`];
+  const { success } = await new Deno.Command("pdftoppm", { args }).output();
+  assert.ok(success);
+  const drawn = grayOfPgm(await Deno.readFile(`${folder}/chart-1.pgm`));
+  const expected = grayOfPng(await renderPng(figure));
+  assert.deepEqual([drawn.width, drawn.height], [expected.width, expected.height]);
+  // Edges are smoothed and lines placed differently by a pixel; areas and texts must agree.
+  const [one, other] = [blocks(drawn), blocks(expected)];
+  const far = one.filter((gray, i) => Math.abs(gray - other[i]!) > 48).length;
+  const dark = other.filter((gray) => gray < 200).length;
+  assert.ok(dark > 500 && far < 0.05 * dark, `${far} of ${dark} dark blocks differ`);
+}, needs(hasPoppler, NEEDED.poppler));
 
 interface Gray {
   width: number;
