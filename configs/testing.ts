@@ -1,4 +1,5 @@
 /** Helpers of the tests of configurations: files in a temporary folder, loaded as for a user. */
+import assert from "node:assert/strict";
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
@@ -52,5 +53,23 @@ export async function errorsOf(
   } catch (error) {
     if (!(error instanceof RgxError) || error.exitCode !== 2) throw error;
     return error.message.split("\n");
+  }
+}
+
+/**
+ * Asserts that each text is refused with exactly its lines.
+ * @param table a line of YAML (`\\n` breaks it), below it the errors, two spaces deeper; a line that
+ *   is deeper still goes on with the one above. `…` in an error stands for any text
+ */
+export async function assertRefused(table: string, head = MINIMAL): Promise<void> {
+  const cases: [yaml: string, errors: string[]][] = [];
+  for (const line of table.trim().replace(/\n {4,}/g, " ").split("\n")) {
+    if (line.startsWith("  ")) cases.at(-1)![1].push(line.trim());
+    else cases.push([`${line.replaceAll("\\n", "\n")}\n`, []]);
+  }
+  for (const [yaml, errors] of cases) {
+    const expected = errors.map((error) => error.replace(/[.*+?^${}()|[\]\\]/g, "\\$&"));
+    const whole = new RegExp(`^${expected.join("\n").replaceAll("…", ".*")}$`);
+    assert.match((await errorsOf(head + yaml)).join("\n"), whole, yaml);
   }
 }
