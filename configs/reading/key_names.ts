@@ -8,6 +8,7 @@ import { FOREIGN_SPELLINGS, LISTED, listingOf, TRANSLATED_KEYS } from "../foreig
 import { type ConfigNode, isNull } from "../documents/node.ts";
 import type { KeySpec } from "../types/key_spec.ts";
 import { SECTIONS } from "../schema/schema.ts";
+import { asOfCritic } from "../foreign/verl/verl.ts";
 
 export type Meaning =
   | { kind: "key"; path: string }
@@ -155,7 +156,7 @@ function suggest(parts: readonly string[]): string | null {
 
 function collectNames(): Map<string, Set<string>> {
   const names = new Map<string, Set<string>>();
-  for (const name of ALL_NAMES) {
+  for (const name of [...ALL_NAMES, ...[...ALL_NAMES].map(asOfCritic)]) {
     const parts = name.split(".");
     for (const [i, part] of parts.entries()) {
       const section = parts.slice(0, i).join("."), others = names.get(section);

@@ -344,7 +344,7 @@ resume_from_path: any a path, null or false -> training.resume_from_checkpoint i
 ~ skip.*: skip.*.enable, which is refused
 ! skip.rollout.enable skip.rollout_tq.enable skip.async_rollout.enable [false]: each completion is
   generated anew
-~ critic.*: a critic; GRPO has none
+- critic.*: a critic; GRPO has none
 ! critic.enable [false]: GRPO has no critic
 ~ distillation.* distillation.distillation_loss.topk: distillation.enabled, which is refused
 ! distillation.enabled [false]: rewards are functions, there is no teacher
@@ -383,6 +383,11 @@ reward_kwargs.max_resp_len: int>=1? -- soft_overlong's max_completion_len (max_r
 `;
 
 export const VERL = table("verl", KEYS, { modules, megatron });
+
+/** The critic's name of a key of the actor or the model: names are the same in both. */
+export function asOfCritic(name: string): string {
+  return name.replace(/^actor_rollout_ref\.(actor\.|(?=model\.))/, "critic.");
+}
 
 /** Whether a document is written for verl. */
 export function isOfVerl(entries: ReadonlyMap<string, MapEntry>): boolean {

@@ -78,6 +78,9 @@ Deno.test("verl's whole configuration loads with its defaults, which become rgx'
   assert.deepEqual([training.save_strategy, training.generation_batch_size], ["no", 2048]);
   assert.equal(config.lora, null);
   assert.ok(notes.length < 20, notes.join("\n"));
+  assert.ok(
+    notes.some((note) => note.includes("no effect in rgx (a critic; GRPO has none): critic.")),
+  );
   for (const [engine, others] of Object.entries(golden.defaults_of_other_engines)) {
     const other = await load(
       dumped({ ...GRPO, ...others }) + "rewards: [correctness]\n",
@@ -103,6 +106,8 @@ const TYPOS: readonly [typo: string, meant: string][] = [
   ["trainer.totl_epochs", "total_epochs"],
   ["data.trainfiles", "train_files"],
   ["reward_model.enabel", "enable"],
+  ["critic.optim.weight_deccay", "weight_decay"],
+  ["critic.model.lora_rnk", "lora_rank"],
   // Two edits, or other separators, beside the keys without effect that no list names.
   ["actor_rollout_ref.rollout.tempratur", "temperature"],
   ["trainer.totl_epoch", "total_epochs"],
