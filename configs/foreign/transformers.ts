@@ -155,16 +155,15 @@ export const PEFT = table(
 );
 
 /** fp16: true is compute_dtype: float16; false leaves it to bf16. */
-export function translateFp16(translation: Translation): void {
-  const fp16 = translation.node("training.fp16"),
-    there = translation.given("training.compute_dtype");
-  if (fp16 === undefined || !translation.isTrue("training.fp16")) return;
-  const isSwitch = /bf16$/.test(there?.foreign ?? "");
-  const isOn = translation.text("training.compute_dtype") === "bfloat16";
+export function translateFp16(keys: Translation): void {
+  const fp16 = keys.node("training.fp16"), path = "training.compute_dtype";
+  if (fp16 === undefined || !keys.isTrue("training.fp16")) return;
+  const there = keys.given(path), isSwitch = /bf16$/.test(there?.foreign ?? "");
+  const isOn = keys.text(path) === "bfloat16";
   if (isSwitch && isOn && nearness(fp16, there!) === 0) {
-    return translation.refuse(fp16, "bf16 is true, too: give one of them", "training.fp16");
+    return keys.refuse(fp16, "bf16 is true, too: give one of them", "training.fp16");
   }
   // bf16: false only says that it is not bfloat16.
-  if (isSwitch && !isOn) translation.drop("training.compute_dtype");
-  translation.set("training.compute_dtype", "float16", fp16);
+  if (isSwitch && !isOn) keys.drop(path);
+  keys.set(path, "float16", fp16);
 }

@@ -21,16 +21,16 @@ import { translateOpenRlhf, translateOpenRlhfRewards } from "./openrlhf/openrlhf
 import { translateCurriculum, translatePrompts, translateReasoningGym } from "./reasoning_gym.ts";
 import { translateTrackerSwitches } from "./tracker_switches.ts";
 import { translateFp16 } from "./transformers.ts";
-import { Translation } from "./translation.ts";
+import { NO_EFFECT, NOT_YET, Translation } from "./translation.ts";
 import { noteAdapter, translateTrlServer } from "./trl.ts";
 import { noteDefaultsOfUnsloth } from "./unsloth.ts";
 import { translateVerl, translateVerlRewards } from "./verl/translate_verl.ts";
 import type { ListedKey } from "./table.ts";
 
 /** The order matters: a later function reads keys that an earlier function sets. */
-const TRANSLATIONS: readonly ((translation: Translation) => void)[] = [
+const TRANSLATIONS: readonly ((keys: Translation) => void)[] = [
   translateAxolotlServer,
-  (translation) => translation.applyRules(),
+  (keys) => keys.applyRules(),
   translateAxolotl,
   translateDatasets,
   noteDefaultsOfUnsloth,
@@ -45,44 +45,37 @@ const TRANSLATIONS: readonly ((translation: Translation) => void)[] = [
   translateReasoningGym,
   translateVerlRewards,
   translateOpenRlhfRewards,
+  translateTrackerSwitches,
 ];
 
 /** The tree with rgx's keys set. The foreign keys stay in it, and nothing reads them afterwards. */
 export function translateForeignKeys(tree: MapNode, problems: Problems): MapNode {
-  const translation = new Translation(tree, problems, TRANSLATED_KEYS.keys, RULES);
-  for (const translate of TRANSLATIONS) translate(translation);
-  return translateTrackerSwitches(translation.tree, problems);
-}
-
-/** A key of another project that is kept in the tree. */
-interface Kept {
-  path: string;
-  entry: MapEntry;
-  written: string;
+  const keys = new Translation(tree, problems, TRANSLATED_KEYS.keys, RULES);
+  for (const translate of TRANSLATIONS) translate(keys);
+  return keys.tree;
 }
 
 /** Adds a problem or a note for each key of the tree that steers another engine or is refused. */
 export function reportForeignKeys(tree: MapNode, problems: Problems): void {
-  const kept = [...Map.groupBy(keptIn(tree, ""), ({ entry }) => entry.keyAt.source).values()]
+  const kept = [...Map.groupBy(keptIn(tree, ""), ([, { keyAt }]) => keyAt.source).values()]
     .flatMap((ofSource) =>
-      ofSource.sort(({ entry: { keyAt: a } }, { entry: { keyAt: b } }) =>
-        a.line - b.line || a.column - b.column
-      )
+      ofSource.sort(([, { keyAt: a }], [, { keyAt: b }]) => a.line - b.line || a.column - b.column)
     );
-  for (const { path, entry, written } of kept) {
+  for (const [path, entry] of kept) {
     const listing = listingOf(path);
-    if (listing?.kind === "no effect") reportWithoutEffect(listing, entry, written, problems);
+    if (listing?.kind === "no effect") reportWithoutEffect(listing, entry, problems);
     else if (listing?.kind === "refused" && !asksForNothing(path, entry.node)) {
-      reportRefused(listing, entry, written, problems);
+      reportRefused(listing, entry, problems);
     }
   }
 }
 
-function keptIn(map: MapNode, prefix: string): Kept[] {
-  return [...map.entries].flatMap(([name, entry]): Kept[] => {
-    const path = prefix === "" ? name : `${prefix}.${name}`, { node } = entry;
-    if (node.foreign !== undefined) return [{ path, entry, written: node.foreign }];
-    return node.kind === "map" ? keptIn(node, path) : [];
+/** The keys of other projects that are kept in the tree. */
+function keptIn(map: MapNode, prefix: string): [path: string, entry: MapEntry][] {
+  return [...map.entries].flatMap(([name, entry]): [string, MapEntry][] => {
+    const path = prefix + name, { node } = entry;
+    if (node.foreign !== undefined) return [[path, entry]];
+    return node.kind === "map" ? keptIn(node, `${path}.`) : [];
   });
 }
 
@@ -99,38 +92,30 @@ const WHOLE = ["verl", "Axolotl", "OpenRLHF"];
 function reportWithoutEffect(
   { why, project }: ListedKey,
   { keyAt, node }: MapEntry,
-  written: string,
   problems: Problems,
 ): void {
   if (isNull(node)) return;
-  if (WHOLE.includes(project)) {
-    // A whole configuration has many switches that are off.
-    if (["false", "[]", "{}", '""'].includes(JSON.stringify(toJson(node)))) return;
-    return problems.noteTogether(keyAt, written, `of ${project}, no effect in rgx (${why})`);
-  }
-  const reason = why === "" ? "" : `; ${why}`;
-  problems.note(keyAt, written, `accepted, has no effect in rgx${reason}`);
+  const written = node.foreign!;
+  if (!WHOLE.includes(project)) return problems.note(keyAt, written, withReason(NO_EFFECT, why));
+  // A whole configuration has many switches that are off.
+  if (["false", "[]", "{}", '""'].includes(JSON.stringify(toJson(node)))) return;
+  problems.noteTogether(keyAt, written, `of ${project}, no effect in rgx (${why})`);
 }
+
+const withReason = (text: string, why: string) => why === "" ? text : `${text}; ${why}`;
 
 /**
  * Reports a key that would change results: nothing at a neutral value, else a note or a refusal.
  */
-function reportRefused(
-  key: ListedKey,
-  { keyAt, node }: MapEntry,
-  written: string,
-  problems: Problems,
-): void {
-  const value = toJson(node);
+function reportRefused(key: ListedKey, { keyAt, node }: MapEntry, problems: Problems): void {
+  const value = toJson(node), written = node.foreign!;
   if (isNeutral(key, value)) return;
-  const advice = key.why === "" ? "" : `; ${key.why}`;
   if (key.noted === "any" || key.noted.includes(value)) {
-    return problems.note(keyAt, written, `accepted, has no effect in rgx${advice}`);
+    return problems.note(keyAt, written, withReason(NO_EFFECT, key.why));
   }
   const neutral = key.neutral.filter((item) => typeof item !== "object" && item !== "");
   const only = neutral.length === 0 ? "" : ` (only ${neutral.map(showValue).join(", ")})`;
-  const message = `not supported yet by this version${only}${advice}`;
-  problems.add(keyAt, written, message);
+  problems.add(keyAt, written, withReason(NOT_YET + only, key.why));
 }
 
 function isNeutral(key: ListedKey, value: Json): boolean {

@@ -21,6 +21,16 @@ import {
 import type { Section } from "../types/key_spec.ts";
 import { fits, type Rule } from "./table.ts";
 
+/** What is said of keys without effect, and of keys that rgx does not obey. */
+export const NO_EFFECT = "accepted, has no effect in rgx";
+export const NOT_YET = "not supported yet by this version";
+
+/** A number, and where it is written. */
+export interface WrittenNumber {
+  value: number;
+  node: ConfigNode;
+}
+
 export class Translation {
   /**
    * @param keys the keys that are translated
@@ -37,10 +47,21 @@ export class Translation {
     return nodeAt(this.tree, path.split("."));
   }
 
-  number(path: string): { value: number; node: ConfigNode } | null {
+  /** The node of a key that has a value: undefined also for null. */
+  given(path: string): ConfigNode | undefined {
+    const node = this.node(path);
+    return node === undefined || isNull(node) ? undefined : node;
+  }
+
+  number(path: string): WrittenNumber | null {
     const node = this.node(path);
     if (node?.kind !== "scalar" || typeof node.value !== "number") return null;
     return { value: node.value, node };
+  }
+
+  /** The number of a key. @param otherwise where none is written; NaN is less than no number */
+  count(path: string, otherwise = NaN): number {
+    return this.number(path)?.value ?? otherwise;
   }
 
   isTrue(path: string): boolean {
@@ -53,10 +74,9 @@ export class Translation {
     return node?.kind === "scalar" && typeof node.value === "string" ? node.value : null;
   }
 
-  /** The node of a key that has a value: undefined also for null. */
-  given(path: string): ConfigNode | undefined {
-    const node = this.node(path);
-    return node === undefined || isNull(node) ? undefined : node;
+  /** Where the problems come from: the first of these keys that is written. */
+  problemKey(): string | undefined {
+    return ["data.tasks", "data.task_name", "data.dataset_name"].find((path) => this.given(path));
   }
 
   /**
@@ -118,11 +138,6 @@ export class Translation {
     this.refuse(from, `must be ${path}, which is ${there.value}`);
   }
 
-  /** The value of a key that is translated; undefined if it has a wrong type, which is reported. */
-  #valueOf(key: string, node: ConfigNode): unknown {
-    return this.keys[key]!.type.read(node, () => {});
-  }
-
   /** Sets two keys to the two numbers of a list. */
   setPair(list: ConfigNode, first: string, second: string): void {
     const values = toJson(list);
@@ -150,8 +165,8 @@ export class Translation {
     const most = this.number(longest) ?? this.number("training.max_completion_length");
     const reward = {
       name: "soft_overlong",
-      weight: this.number(weight)?.value ?? 1,
-      ...(most === null ? {} : { max_completion_len: most.value }),
+      weight: this.count(weight, 1),
+      ...most !== null && { max_completion_len: most.value },
       soft_punish_cache: cache,
     };
     const items = rewards.kind === "list" ? rewards.items : [rewards];
@@ -168,7 +183,7 @@ export class Translation {
       for (const [key, rules] of this.rules) {
         const isOver = rules[0]!.action === "override";
         const node = isOver ? this.node(key) : this.given(key);
-        const read = node && this.#valueOf(key, node);
+        const read = node && this.keys[key]!.type.read(node, () => {});
         if (node === undefined || read === undefined) continue;
         const value = read === node ? toJson(node) : read as Json;
         for (const rule of rules) {

@@ -61,12 +61,12 @@ const DEFAULTS: readonly [path: string, value: string][] = [
   ["lora.lora_alpha", "16"],
 ];
 
-export function noteDefaultsOfUnsloth(translation: Translation): void {
-  const first = OWN.map((path) => translation.given(path)).find((node) => node !== undefined);
-  const others = DEFAULTS.filter(([path]) => translation.given(path) === undefined)
+export function noteDefaultsOfUnsloth(keys: Translation): void {
+  const first = OWN.map((path) => keys.given(path)).find((node) => node !== undefined);
+  const others = DEFAULTS.filter(([path]) => keys.given(path) === undefined)
     .map(([path, value]) => `${path}: ${value}`);
   if (first === undefined || others.length === 0) return;
   const text = "keys that are not written have the defaults of rgx (TRL's); those of Unsloth are " +
     others.join(", ");
-  translation.note(first, text);
+  keys.note(first, text);
 }

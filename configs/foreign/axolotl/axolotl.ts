@@ -6,7 +6,7 @@
 import { type ForeignTable, table } from "../table.ts";
 import { ADAPTER_FORMS } from "../transformers.ts";
 import { type ConfigNode, isNull, type Json, toJson } from "../../documents/node.ts";
-import type { Translation } from "../translation.ts";
+import { NO_EFFECT, NOT_YET, type Translation } from "../translation.ts";
 
 const PLACE = "it says how Axolotl spreads and stores its work";
 const LOADING = "it says how Axolotl loads, stores and computes";
@@ -202,154 +202,140 @@ export const AXOLOTL: ForeignTable = {
   ),
 };
 
-export function translateAxolotl(translation: Translation): void {
+export function translateAxolotl(keys: Translation): void {
   // Keys such as `rl` may stand in any file; this key stands in files of Axolotl only.
-  const model = translation.given("axolotl.base_model");
-  if (model !== undefined) {
-    pushPrivately(translation);
-    fillDefaults(translation, model);
-  }
-  translateAdapter(translation, model);
-  checkTokens(translation);
-  translatePlugins(translation);
-  translateIntervals(translation);
-}
-
-/** With the name of a repository, Axolotl uploads, and others can not read it. */
-function pushPrivately(translation: Translation): void {
-  const push = translation.given("training.hub_model_id");
-  if (push === undefined) return;
-  translation.fill("training.push_to_hub", true, push);
-  translation.fill("training.hub_private_repo", true, push);
+  const model = keys.given("axolotl.base_model");
+  if (model !== undefined) fillDefaults(keys, model);
+  translateAdapter(keys, model);
+  checkTokens(keys);
+  translatePlugins(keys);
+  translateIntervals(keys);
 }
 
 /** Axolotl's defaults that change results or the number of checkpoints. */
-const DEFAULTS: readonly [name: string, value: Json, alone?: string][] = [
+const DEFAULTS: readonly [name: string, value: Json, others?: string[]][] = [
   ["per_device_train_batch_size", 1],
   ["gradient_accumulation_steps", 1],
   ["num_train_epochs", 1],
   ["lr_scheduler_type", "cosine"],
   ["warmup_steps", 0.03],
-  ["save_strategy", "epoch", "save_steps"],
+  ["save_strategy", "epoch", ["training.save_steps", "axolotl.saves_per_epoch"]],
   ["save_total_limit", 4],
 ];
 
-function fillDefaults(translation: Translation, model: ConfigNode): void {
-  const filled: string[] = [];
-  for (const [name, value, alone = name] of DEFAULTS) {
-    const isWritten = [name, alone].some((key) => translation.given(`training.${key}`)) ||
-      (alone === "save_steps" && translation.given("axolotl.saves_per_epoch") !== undefined);
-    if (isWritten) continue;
-    translation.fill(`training.${name}`, value, model);
-    filled.push(`${name}: ${value}`);
+function fillDefaults(keys: Translation, model: ConfigNode): void {
+  const push = keys.given("training.hub_model_id");
+  // With the name of a repository, Axolotl uploads, and others can not read it.
+  for (const name of push ? ["push_to_hub", "hub_private_repo"] : []) {
+    keys.fill(`training.${name}`, true, push!);
   }
-  const steps = translation.given("training.save_steps");
-  if (steps !== undefined) translation.fill("training.save_strategy", "steps", steps);
+  const filled = DEFAULTS.filter(([name, , others = []]) =>
+    ![`training.${name}`, ...others].some((path) => keys.given(path))
+  ).map(([name, value]) => {
+    keys.fill(`training.${name}`, value, model);
+    return `${name}: ${value}`;
+  });
+  const steps = keys.given("training.save_steps");
+  if (steps !== undefined) keys.fill("training.save_strategy", "steps", steps);
   if (filled.length === 0) return;
-  translation.note(model, `Axolotl's defaults are set: ${filled.join(", ")}`, "base_model");
+  keys.note(model, `Axolotl's defaults are set: ${filled.join(", ")}`, "base_model");
 }
 
 /** Without `adapter`, Axolotl trains all weights, whatever else is written. */
-function noteNoAdapter(translation: Translation, model: ConfigNode): void {
-  const lora = translation.given("lora");
+function noteNoAdapter(keys: Translation, model: ConfigNode): void {
+  const lora = keys.given("lora");
   if (lora === undefined) return;
   const first = lora.kind === "map" ? [...lora.entries.values()][0]?.node : lora;
-  if (first !== undefined && translation.given("lora.enabled") === undefined) {
-    const text = "accepted, has no effect in rgx: without adapter: lora, all weights are trained";
-    translation.note(first, text, "lora");
+  if (first !== undefined && keys.given("lora.enabled") === undefined) {
+    keys.note(first, `${NO_EFFECT}: without adapter: lora, all weights are trained`, "lora");
   }
-  translation.set("lora.enabled", false, model);
+  keys.set("lora.enabled", false, model);
 }
 
 const MODULES = "axolotl.lora_target_linear";
 
-function translateAdapter(translation: Translation, model: ConfigNode | undefined): void {
-  const adapter = translation.given("axolotl.adapter");
-  if (adapter === undefined && model !== undefined) noteNoAdapter(translation, model);
-  const linear = translation.given(MODULES);
-  if (linear === undefined || !translation.isTrue(MODULES)) return;
-  const named = translation.given("lora.target_modules");
+function translateAdapter(keys: Translation, model: ConfigNode | undefined): void {
+  const adapter = keys.given("axolotl.adapter");
+  if (adapter === undefined && model !== undefined) noteNoAdapter(keys, model);
+  const linear = keys.given(MODULES);
+  if (linear === undefined || !keys.isTrue(MODULES)) return;
+  const named = keys.given("lora.target_modules");
   const names = named === undefined ? [] : [toJson(named)].flat();
   const others = names.filter((name) => !/_proj$/.test(String(name)));
   if (others.length > 0) {
     const text = `adds ${others.join(", ")} to lora_target_linear: give one of the two`;
-    return translation.refuse(named!, text, "lora_target_modules");
+    return keys.refuse(named!, text, "lora_target_modules");
   }
-  translation.drop("lora.target_modules");
-  translation.set("lora.target_modules", "all-linear", linear);
+  keys.drop("lora.target_modules");
+  keys.set("lora.target_modules", "all-linear", linear);
 }
 
-function checkTokens(translation: Translation): void {
-  const tokens = "axolotl.special_tokens", special = translation.given(tokens);
+function checkTokens(keys: Translation): void {
+  const tokens = "axolotl.special_tokens", special = keys.given(tokens);
   if (special === undefined) return;
   if (special.kind !== "map") {
-    return translation.refuse(special, "expected a map of tokens, as in {pad_token: …}", tokens);
+    return keys.refuse(special, "expected a map of tokens, as in {pad_token: …}", tokens);
   }
   for (const [token, { keyAt, node }] of special.entries) {
+    const key = `special_tokens.${token}`;
     if (isNull(node)) continue;
-    if (token === "pad_token") {
-      const text = "accepted, has no effect in rgx; padding is left out of everything";
-      translation.problems.note(keyAt, `special_tokens.${token}`, text);
-    } else {
-      const text = "not supported yet by this version; the tokens are those of the tokenizer's " +
-        "folder";
-      translation.problems.add(keyAt, `special_tokens.${token}`, text);
-    }
+    if (token !== "pad_token") {
+      keys.problems.add(keyAt, key, `${NOT_YET}; the tokens are those of the tokenizer's folder`);
+    } else keys.problems.note(keyAt, key, `${NO_EFFECT}; padding is left out of everything`);
   }
 }
 
 /** `…_per_epoch` as a share of all steps, as in Axolotl. */
-function translateIntervals(translation: Translation): void {
-  const epochs = translation.number("training.num_train_epochs")?.value ?? 1;
-  const size = translation.number("axolotl.val_set_size"), hasSplit = (size?.value ?? 0) > 0;
+function translateIntervals(keys: Translation): void {
+  const epochs = keys.count("training.num_train_epochs", 1);
+  const size = keys.number("axolotl.val_set_size"), hasSplit = size !== null && size.value > 0;
   // A value below 1 is a share of the problems; other values are a number of problems.
-  if (hasSplit && size!.value < 1) translation.set("data.train_ratio", 1 - size!.value, size!.node);
+  if (hasSplit && size.value < 1) keys.set("data.train_ratio", 1 - size.value, size.node);
   for (const what of ["save", "eval"]) {
-    const path = `axolotl.${what}s_per_epoch`, times = translation.number(path);
+    const path = `axolotl.${what}s_per_epoch`, times = keys.number(path);
     if (times === null || times.value < 1) continue;
     if (what === "eval" && !hasSplit) {
-      const text = "accepted, has no effect in rgx: val_set_size holds no problems out";
-      translation.note(times.node, text, path);
+      keys.note(times.node, `${NO_EFFECT}: val_set_size holds no problems out`, path);
       continue;
     }
     const share = 1 / (times.value * epochs);
-    translation.set(`training.${what}_strategy`, share < 1 ? "steps" : "epoch", times.node);
-    if (share < 1) translation.set(`training.${what}_steps`, share, times.node);
+    keys.set(`training.${what}_strategy`, share < 1 ? "steps" : "epoch", times.node);
+    if (share < 1) keys.set(`training.${what}_steps`, share, times.node);
   }
-  const least = translation.number("axolotl.cosine_min_lr_ratio");
+  const least = keys.number("axolotl.cosine_min_lr_ratio");
   if (least === null) return;
-  if (translation.text("training.lr_scheduler_type") !== "cosine") {
-    const text = "accepted, has no effect in rgx: it only matters with lr_scheduler: cosine";
-    return translation.note(least.node, text, "cosine_min_lr_ratio");
+  if (keys.text("training.lr_scheduler_type") !== "cosine") {
+    const text = `${NO_EFFECT}: it only matters with lr_scheduler: cosine`;
+    return keys.note(least.node, text, "cosine_min_lr_ratio");
   }
-  translation.drop("training.lr_scheduler_type");
-  translation.set("training.lr_scheduler_type", "cosine_with_min_lr", least.node);
-  translation.set("training.lr_scheduler_kwargs", { min_lr_rate: least.value }, least.node);
+  keys.drop("training.lr_scheduler_type");
+  keys.set("training.lr_scheduler_type", "cosine_with_min_lr", least.node);
+  keys.set("training.lr_scheduler_kwargs", { min_lr_rate: least.value }, least.node);
 }
 
 /**
  * `trl.use_vllm` with an address (here or in `vllm`): completions are sampled on that server. The
  * rules for TRL's keys read what this sets.
  */
-export function translateAxolotlServer(translation: Translation): void {
-  const use = translation.given("training.use_vllm");
-  if (use?.foreign !== "trl.use_vllm" || !translation.isTrue("training.use_vllm")) return;
+export function translateAxolotlServer(keys: Translation): void {
+  const use = keys.given("training.use_vllm");
+  if (use?.foreign !== "trl.use_vllm" || !keys.isTrue("training.use_vllm")) return;
   for (const name of ["host", "port"]) {
-    const node = translation.given(`vllm.${name}`);
-    if (node !== undefined) translation.fill(`training.vllm_server_${name}`, toJson(node), node);
+    const node = keys.given(`vllm.${name}`);
+    if (node !== undefined) keys.fill(`training.vllm_server_${name}`, toJson(node), node);
   }
-  const address = ["host", "port"].map((name) => translation.given(`training.vllm_server_${name}`))
+  const address = ["host", "port"].map((name) => keys.given(`training.vllm_server_${name}`))
     .find((node) => node !== undefined);
-  if (address !== undefined) translation.fill("training.vllm_mode", "server", address);
+  if (address !== undefined) keys.fill("training.vllm_mode", "server", address);
 }
 
 /** Plugins that are known to change no result. */
-function translatePlugins(translation: Translation): void {
-  const path = "axolotl.plugins", plugins = translation.given(path);
+function translatePlugins(keys: Translation): void {
+  const path = "axolotl.plugins", plugins = keys.given(path);
   const names = plugins === undefined ? [] : [toJson(plugins)].flat();
   if (plugins === undefined || names.length === 0) return;
   const text = "rgx runs no Python; liger, cut_cross_entropy and kernels are accepted";
   if (names.every((name) => /\.(liger|cut_cross_entropy|kernels)\./.test(String(name)))) {
-    translation.note(plugins, `accepted, has no effect in rgx; ${text}`, "plugins");
-  } else translation.refuse(plugins, `not supported yet by this version; ${text}`, "plugins");
+    keys.note(plugins, `${NO_EFFECT}; ${text}`, "plugins");
+  } else keys.refuse(plugins, `${NOT_YET}; ${text}`, "plugins");
 }

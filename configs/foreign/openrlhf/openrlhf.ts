@@ -146,65 +146,60 @@ wandb_project: name? -> logging.project if openrlhf.use_wandb -- logging.project
 
 const at = (name: string) => `openrlhf.${name}`;
 
-export function translateOpenRlhf(translation: Translation): void {
-  if (translation.node("openrlhf") === undefined) return;
-  translateData(translation);
-  translateBatches(translation);
-  const clip = translation.given(at("eps_clip_low_high"));
+export function translateOpenRlhf(keys: Translation): void {
+  if (keys.node("openrlhf") === undefined) return;
+  translateData(keys);
+  translateBatches(keys);
+  const clip = keys.given(at("eps_clip_low_high"));
   if (clip !== undefined) {
     // The pair replaces the first key, which has a flag of its own.
-    translation.drop("training.epsilon");
-    translation.setPair(clip, "training.epsilon", "training.epsilon_high");
+    keys.drop("training.epsilon");
+    keys.setPair(clip, "training.epsilon", "training.epsilon_high");
   }
 }
 
-function translateData(translation: Translation): void {
-  const data = translation.given(at("prompt_data")), name = translation.text(at("prompt_data"));
+function translateData(keys: Translation): void {
+  const data = keys.given(at("prompt_data")), name = keys.text(at("prompt_data"));
   if (data !== undefined && name !== null) {
-    if (name.includes(",") || name.includes("@")) {
-      const text = `${name}: one set of prompts is trained on: join the files into one`;
-      translation.problems.incomplete = true;
-      translation.refuse(data, text);
-    } else translation.set("data.dataset_name", name, data);
+    if (/[,@]/.test(name)) {
+      keys.problems.incomplete = true;
+      keys.refuse(data, `${name}: one set of prompts is trained on: join the files into one`);
+    } else keys.set("data.dataset_name", name, data);
   }
-  const longest = translation.number(at("max_len"));
-  const completion = translation.number("training.max_completion_length");
-  if (longest === null || completion === null) return;
-  const left = longest.value - completion.value;
-  if (left >= 1) {
-    translation.drop("training.max_prompt_length");
-    return translation.set("training.max_prompt_length", left, longest.node);
+  const longest = keys.number(at("max_len")), path = "training.max_prompt_length";
+  const completion = keys.count("training.max_completion_length");
+  if (longest === null || Number.isNaN(completion)) return;
+  const left = longest.value - completion;
+  if (left < 1) {
+    const text = `leaves no room for a prompt beside ${completion} tokens of the completion`;
+    return keys.refuse(longest.node, text);
   }
-  const text = `leaves no room for a prompt beside ${completion.value} tokens of the completion`;
-  translation.refuse(longest.node, text);
+  keys.drop(path);
+  keys.set(path, left, longest.node);
 }
 
 /** OpenRLHF counts the prompts of a generation and the completions of a step. */
-function translateBatches(translation: Translation): void {
-  const group = translation.number("training.num_generations")?.value ?? 8;
-  const rollout = translation.number(at("rollout_batch_size"));
-  const step = translation.number(at("train_batch_size"));
-  const micro = translation.number(at("micro_train_batch_size"));
-  if (rollout === null || step === null || micro === null) return;
+function translateBatches(keys: Translation): void {
+  const [rollout, step, micro] = ["rollout", "train", "micro_train"]
+    .map((name) => keys.number(at(`${name}_batch_size`)));
+  if (!rollout || !step || !micro) return;
   const size = Math.min(micro.value, step.value);
   if (step.value % size !== 0) {
-    const text = `must divide train_batch_size, which is ${step.value}`;
-    return translation.refuse(micro.node, text);
+    return keys.refuse(micro.node, `must divide train_batch_size, which is ${step.value}`);
   }
-  const generation = rollout.value * group;
+  const generation = rollout.value * keys.count("training.num_generations", 8);
   if (generation % step.value !== 0) {
     const text = `a generation of ${rollout.value} prompts has ${generation} completions, which ` +
       `are no whole number of steps of train_batch_size ${step.value}`;
-    return translation.refuse(rollout.node, text);
+    return keys.refuse(rollout.node, text);
   }
-  translation.set("training.per_device_train_batch_size", size, micro.node);
-  translation.set("training.gradient_accumulation_steps", step.value / size, step.node);
-  translation.set("training.generation_batch_size", generation, rollout.node);
+  keys.set("training.per_device_train_batch_size", size, micro.node);
+  keys.set("training.gradient_accumulation_steps", step.value / size, step.node);
+  keys.set("training.generation_batch_size", generation, rollout.node);
 }
 
 /** Adds the punishment of long completions to the rewards, once their list is complete. */
-export function translateOpenRlhfRewards(translation: Translation): void {
-  const buffer = translation.number(at("overlong_buffer_len"));
-  if (buffer === null) return;
-  translation.addOverlong(buffer.value, at("overlong_penalty_factor"), buffer.node);
+export function translateOpenRlhfRewards(keys: Translation): void {
+  const buffer = keys.number(at("overlong_buffer_len"));
+  if (buffer) keys.addOverlong(buffer.value, at("overlong_penalty_factor"), buffer.node);
 }
