@@ -58,8 +58,8 @@ export async function errorsOf(
 
 /**
  * Asserts that each text is refused with exactly its lines.
- * @param table a line of YAML (`\\n` breaks it), below it the errors, two spaces deeper; a line that
- *   is deeper still goes on with the one above. `…` in an error stands for any text
+ * @param table a line of YAML (`\\n` breaks it), below it the errors, two spaces deeper; a line
+ *   that is deeper still goes on with the one above. `…` in an error stands for any text
  */
 export async function assertRefused(table: string, head = MINIMAL): Promise<void> {
   const cases: [yaml: string, errors: string[]][] = [];
