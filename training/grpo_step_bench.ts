@@ -1,13 +1,10 @@
 /**
- * Time of a GRPO step on the CPU device, by phase:
- *
- *     deno task bench:grpo               steps of tinystories-656k, as Markdown
- *     deno task bench:grpo --memory 500  resident memory over steps with the quickstart's sizes
+ * Time of a GRPO step on the CPU device, by phase, as Markdown: `deno task bench:grpo`.
  *
  * The step has 4 prompts × 8 completions, 64 prompt tokens and exactly 64 new ones (no token ends a
  * completion), one micro-batch, and rewards of 1 and −1 in turns, so that every completion has a
  * gradient. Every variant is measured in every round, so that a disturbance of the
- * machine affects all. Needs tests/golden/models; the memory mode creates a model.
+ * machine affects all. Needs tests/golden/models.
  */
 import { RandomStream } from "../core/philox.ts";
 import type { Device } from "../kernels/device.ts";
@@ -210,31 +207,6 @@ export async function quickstartStep(
   };
 }
 
-/**
- * Measures the resident memory after every step of the quickstart's sizes.
- * @param onStep called with the number of steps done and the resident bytes
- */
-export async function residentMemory(
-  device: Device,
-  steps: number,
-  onStep: (done: number, bytes: number) => void = () => {},
-): Promise<number[]> {
-  const { step, shape } = await quickstartStep(device);
-  const bytes: number[] = [];
-  try {
-    for (let i = 1; i <= steps; i++) {
-      await step.run(shape);
-      // As the trainer does between steps, so that finished promises and timers are freed.
-      await new Promise((resolve) => setTimeout(resolve, 0));
-      bytes.push(Deno.memoryUsage().rss);
-      onStep(i, bytes.at(-1)!);
-    }
-  } finally {
-    step.dispose();
-  }
-  return bytes;
-}
-
 const median = (values: number[]) => values.toSorted((a, b) => a - b)[values.length >> 1]!;
 const total = (times: StepTimes) => STEP_PHASES.reduce((sum, phase) => sum + times[phase], 0);
 
@@ -268,22 +240,4 @@ async function benchSteps(rounds: number): Promise<void> {
   for (const device of devices) device.close();
 }
 
-async function benchMemory(steps: number): Promise<void> {
-  const device = await createWasmDevice(), megabytes = (n: number) => `${(n / 1e6).toFixed(1)} MB`;
-  const bytes = await residentMemory(device, steps, (done, rss) => {
-    if (done === 1 || done % 50 === 0) console.log(`step ${done}: ${megabytes(rss)}`);
-  });
-  device.close();
-  const later = bytes.slice(50);
-  if (later.length === 0) return;
-  const middle = median(later);
-  const percent = (x: number) => `${(100 * (x / middle - 1)).toFixed(1)} %`;
-  const [lowest, highest] = [Math.min(...later), Math.max(...later)].map(percent);
-  console.log(`after step 50: median ${megabytes(middle)}, lowest ${lowest}, highest +${highest}`);
-}
-
-if (import.meta.main) {
-  const [mode, count] = Deno.args;
-  if (mode === "--memory") await benchMemory(Number(count ?? 500));
-  else await benchSteps(Number(mode ?? 15));
-}
+if (import.meta.main) await benchSteps(Number(Deno.args[0] ?? 15));

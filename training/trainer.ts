@@ -55,7 +55,7 @@ import {
 } from "./step/reference_policy.ts";
 import { samplerOf } from "./servers/remote_sampler.ts";
 import { RolloutBuffer } from "./step/rollout_buffer.ts";
-import { yieldToEvents } from "./step/yield_to_events.ts";
+import { pauseBetweenSteps } from "./step/yield_to_events.ts";
 import { requireWarmStart, warmStart } from "./warm_start.ts";
 
 export type { TrainerOptions } from "./run/trainer_options.ts";
@@ -216,6 +216,7 @@ export class GrpoTrainer {
       state.lossSum = 0;
     }
     report.phase("grpo");
+    const pause = pauseBetweenSteps();
     for (;;) {
       await evaluations.ifDue(this.#reference);
       if (this.#intervals.savesAt(state.step, state.best?.step === state.step)) await save();
@@ -223,7 +224,7 @@ export class GrpoTrainer {
       await stop.check();
       await compare();
       await this.#grpo!.step();
-      await yieldToEvents();
+      await pause();
     }
     await compare(true);
     if (training.load_best_model_at_end) await evaluations.loadBest();

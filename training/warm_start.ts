@@ -8,7 +8,7 @@ import { supervisedBatch } from "../configs/batch_sizes.ts";
 import type { RunConfig } from "../configs/schema/run_config.ts";
 import { UsageError } from "../core/errors.ts";
 import { IntervalStrategy } from "./run/interval_strategy.ts";
-import { occasionalPause, yieldToEvents } from "./step/yield_to_events.ts";
+import { occasionalPause, pauseBetweenSteps } from "./step/yield_to_events.ts";
 import type { Metrics } from "./metrics/metrics.ts";
 import type { AdamW } from "./step/optimizer.ts";
 import { compareStep } from "./run/compare_ranks.ts";
@@ -56,6 +56,7 @@ export async function warmStart(
   const sum = createGradientSum(options, ranks, sft.gradient_accumulation_steps);
   const intervals = new IntervalStrategy(training, total, sampler.chunksPerEpoch);
   report.phase("warm_start");
+  const pause = pauseBetweenSteps();
   while (state.warmStartStep < total) {
     await stop.check();
     await compareStep(model, ranks, state, updates.lastNorm);
@@ -112,7 +113,7 @@ export async function warmStart(
     const saves = training.save_strategy !== "no" && step % intervals.saveSteps === 0;
     if (saves && step < total) await save();
     if (dpo !== null && step < total && intervals.evaluatesAt(step)) await preferences.evaluate();
-    await yieldToEvents();
+    await pause();
   }
 }
 

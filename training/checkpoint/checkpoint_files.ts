@@ -53,11 +53,11 @@ export interface ResumeParts {
 /** Adds to the files of the model those of the state; name → content. */
 export function addStateFiles(
   files: Map<string, FileContent>,
-  texts: { state: string; trainerState: string },
+  texts: { state: string; trainerState: FileContent },
   parts: ResumeParts | null,
 ): void {
   files.set(STATE_FILE, new TextEncoder().encode(texts.state));
-  files.set(TRAINER_STATE_FILE, new TextEncoder().encode(texts.trainerState));
+  files.set(TRAINER_STATE_FILE, texts.trainerState);
   if (parts === null) return;
   const { optimizer, reference, rollout, stale } = parts;
   if (optimizer !== null) files.set(OPTIMIZER_FILE, optimizer);

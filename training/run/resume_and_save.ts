@@ -8,6 +8,7 @@ import { supervisedBatch } from "../../configs/batch_sizes.ts";
 import type { RunConfig } from "../../configs/schema/run_config.ts";
 import { stepInterval } from "../../configs/step_interval.ts";
 import { sha256Hex } from "../../core/checksums.ts";
+import type { FileContent } from "../../core/atomic_file.ts";
 import { UsageError } from "../../core/errors.ts";
 import { VERSION } from "../../core/version.ts";
 import {
@@ -293,11 +294,11 @@ export class RunCheckpoints {
   }
 
   /**
-   * The text of transformers' `trainer_state.json`, as it formats it (indent 2, keys sorted): the
-   * log history and the run's settings, for other tools.
+   * transformers' `trainer_state.json`, as it formats it (indent 2, keys sorted): the log history,
+   * which may be long, and the run's settings, for other tools.
    * @param saving whether a checkpoint of this state is being written
    */
-  async trainerState(state: RunState, saving: boolean): Promise<string> {
+  async trainerState(state: RunState, saving: boolean): Promise<FileContent> {
     const { config: { training, sft }, phases } = this.options, { sizes } = this;
     const supervised = phases === "sft" ? sft! : null, { best } = state;
     const total = supervised === null ? sizes.totalSteps : sizes.warmStartSteps;
@@ -321,9 +322,7 @@ export class RunCheckpoints {
       is_hyper_param_search: false,
       is_local_process_zero: true,
       is_world_process_zero: true,
-      log_history: this.logHistory.map((entry) =>
-        Object.fromEntries(Object.entries(entry).sort(([a], [b]) => a < b ? -1 : 1))
-      ),
+      log_history: [],
       logging_steps: stepInterval(training.logging_steps, total),
       max_steps: total,
       num_input_tokens_seen: supervised === null ? state.numTokens : state.warmStartTokens,
@@ -335,7 +334,18 @@ export class RunCheckpoints {
       trial_name: null,
       trial_params: null,
     };
-    return JSON.stringify(json, null, 2) + "\n";
+    const history = this.logHistory, lines = (value: unknown) => JSON.stringify(value, null, 2);
+    const [head, tail] = lines(json).split(`"log_history": []`) as [string, string];
+    return function* () {
+      const bytes = (text: string) => encoder.encode(text), encoder = new TextEncoder();
+      yield bytes(`${head}"log_history": [`);
+      for (const [i, entry] of history.entries()) {
+        const sorted = Object.entries(entry).sort(([a], [b]) => a < b ? -1 : 1);
+        const text = lines(Object.fromEntries(sorted)).replaceAll("\n", "\n    ");
+        yield bytes(`${i === 0 ? "" : ","}\n    ${text}`);
+      }
+      yield bytes(`${history.length === 0 ? "" : "\n  "}]${tail}\n`);
+    };
   }
 }
 

@@ -2,13 +2,37 @@
  * Pauses in numerical work. JavaScript handles signals and timers only between two turns of the
  * event loop, and numerical work takes no turn by itself.
  */
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
 
 /** Milliseconds without a turn, after which a second Ctrl-C ends the process. */
 const MAX_MS = 100;
 
 /** Waits for one turn of the event loop, in which signals and timers are handled. */
-export function yieldToEvents(): Promise<void> {
+function yieldToEvents(): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, 0));
+}
+
+/** Milliseconds between two collections of garbage, which take some ten milliseconds each. */
+const COLLECT_MS = 10_000;
+
+/**
+ * A function to be called after each step: a turn, and now and then all garbage is collected. By
+ * itself, V8 first lets the heap grow by half, which takes a run thousands of steps.
+ */
+export function pauseBetweenSteps(): () => Promise<void> {
+  let last = performance.now(), collect: (() => void) | null = null;
+  return async () => {
+    await yieldToEvents();
+    if (performance.now() - last < COLLECT_MS) return;
+    if (collect === null) {
+      // Only a context that is made after this has the function.
+      setFlagsFromString("--expose-gc");
+      collect = runInNewContext("gc") as () => void;
+    }
+    collect();
+    last = performance.now();
+  };
 }
 
 /** A function to be called often: it waits for a turn only if the last one was a while ago. */
