@@ -31,7 +31,7 @@ import { encodePieces, FLOAT_TYPES, type FloatType } from "../formats/weight_enc
 import { ADAPTER_WEIGHTS } from "../network/adapters/peft_adapter.ts";
 import { readGguf } from "../formats/gguf/gguf.ts";
 import { readImportance } from "../formats/gguf/importance.ts";
-import { ggufName } from "../formats/gguf/gguf_names.ts";
+import { ggufName } from "../formats/gguf/gguf_layout.ts";
 import { openWeightFiles } from "../formats/weight_files.ts";
 
 /** Options of `exportModel`. */

@@ -1,26 +1,13 @@
 /**
- * Makes the metadata and tensors of a GGUF file as llama.cpp's converter does: Llama's query and
- * key rows interleaved, GPT-2's matrices transposed, RoPE scaling as below. The reverse
- * is in formats/gguf/. Vectors and learned positions stay f32. A matrix whose rows are not whole
- * blocks becomes f16, or q8_0. The head of a q4_0 file becomes q8_0, and that of q4_k_m q6_k, since
- * its error would directly affect the logits.
+ * Makes the metadata and tensors of a GGUF file as llama.cpp's converter does
+ * (formats/gguf/gguf_layout.ts; RoPE scaling is below). Vectors and learned positions stay f32. A
+ * matrix whose rows are not whole blocks becomes f16, or q8_0. The head of a q4_0 file becomes
+ * q8_0, and that of q4_k_m q6_k, since its error would directly affect the logits.
  */
 import { UsageError } from "../../core/errors.ts";
-import type { LayerPart } from "../architectures/architecture.ts";
 import { architectureOf, type ModelTensor, modelTensors, scalarOf } from "../architectures/mod.ts";
-import { alternates } from "../architectures/mixtures.ts";
 import { attentionInterval, ggufKeys } from "../formats/gguf/gguf_config.ts";
-import { interleaveHalves } from "../formats/gguf/gguf_weights.ts";
-import {
-  addedInGguf,
-  ggufName,
-  ggufShape,
-  headOrder,
-  interleavedHeads,
-  isTransposed,
-  orderHeads,
-  splitInGguf,
-} from "../formats/gguf/gguf_names.ts";
+import { ggufLayout, rowsToFile } from "../formats/gguf/gguf_layout.ts";
 import { elementCount } from "../formats/element_count.ts";
 import { transposeEach } from "../formats/expert_files.ts";
 import type { GgufMetadata, GgufTensorToWrite, GgufWritten } from "../formats/gguf/gguf_writer.ts";
@@ -148,77 +135,34 @@ export function ggufTensors(
   importance: Importance = new Map(),
 ): GgufTensorToWrite[] {
   const tensors = modelTensors(config).flatMap((tensor): GgufTensorToWrite[] => {
-    const { name, part, shape } = tensor, transposed = isTransposed(config, tensor);
-    const split = splitInGguf(config, tensor);
-    if (split !== null) return splitTensors(config, tensor, split, { weights, type, importance });
-    const written = ggufShape(config, tensor);
+    const { name, part, shape } = tensor, layout = ggufLayout(config, tensor);
+    const { names, shape: written, transposed, change } = layout;
     const isHead = part === "head" || part === "embedding" && config.tieWordEmbeddings;
     const isFloat = tensor.kind === "bias" || ["positions", "conv", "router"].includes(part);
     const stored = isFloat ? "f32" : storedType(inMix(type, tensor, config), written, isHead);
-    const heads = interleavedHeads(config, tensor), added = addedInGguf(config, tensor);
-    const order = headOrder(config, tensor), label = ggufName(config, tensor);
     const matrix = written.slice(-2), size = elementCount(matrix);
-    const bytes = async function* () {
-      const read = await weights(name, shape);
-      const changed = added
-        ? read.map((x) => x + added)
-        : part === "aLog"
-        ? read.map((x) => -Math.exp(x))
-        : read;
-      const ordered = order === null ? changed : orderHeads(changed, shape[0]!, order, true);
-      const values = transposed
-        ? transposeEach(ordered, 1, shape[0]!)
-        : heads === null
-        ? ordered
-        : interleaveHalves(ordered, shape[0]!, heads);
-      // The matrices of experts have columns of their own.
-      for (let at = 0; at < values.length; at += size) {
-        const of = importanceOf(importance, label, matrix.at(-1)!, at / size);
-        yield* encodePieces(stored, { name, shape: matrix }, values.subarray(at, at + size), of);
-      }
+    const read = async () => {
+      const values = await weights(name, shape);
+      const changed = change === null ? values : values.map(change.toFile);
+      return rowsToFile(layout, transposed ? transposeEach(changed, 1, shape[0]!) : changed);
     };
-    return [{ name: label, type: stored, shape: written, bytes }];
+    // They are written one after the other: the tensor is read once.
+    let parts: ReturnType<typeof read> | null = null;
+    return names.map((label, i) => {
+      const bytes = async function* () {
+        parts ??= read();
+        const values = (await parts)[i]!;
+        if (i === names.length - 1) parts = null;
+        // The matrices of experts have columns of their own.
+        for (let at = 0; at < values.length; at += size) {
+          const of = importanceOf(importance, label, matrix.at(-1)!, at / size);
+          yield* encodePieces(stored, { name, shape: matrix }, values.subarray(at, at + size), of);
+        }
+      };
+      return { name: label, type: stored, shape: written, bytes };
+    });
   });
   return [...ropeTensors(config), ...tensors];
-}
-
-/** The parts of a tensor, whose rows follow one another, of experts in each of its matrices. */
-function splitTensors(
-  config: ModelConfig,
-  tensor: ModelTensor,
-  parts: readonly LayerPart[],
-  { weights, type, importance }: {
-    weights: MergedWeights;
-    type: WeightType;
-    importance: Importance;
-  },
-): GgufTensorToWrite[] {
-  const isBias = tensor.kind === "bias", shape = isBias ? [...tensor.shape, 1] : tensor.shape;
-  const [rows, width] = shape.slice(-2) as [number, number], count = rows / parts.length;
-  const matrix = [count, width], stored = isBias ? "f32" : storedType(type, matrix, false);
-  // Values of a part that follow one another, before those of the next part.
-  const size = alternates(architectureOf(config)) ? width : count * width;
-  // They are written one after the other: the tensor is read once.
-  let read: ReturnType<MergedWeights> | null = null;
-  return parts.map((part, i) => {
-    const name = ggufName(config, { ...tensor, part });
-    const bytes = async function* () {
-      read ??= weights(tensor.name, tensor.shape);
-      const values = await read;
-      if (i === parts.length - 1) read = null;
-      for (let expert = 0; expert < values.length; expert += rows * width) {
-        const part = new Float32Array(count * width);
-        for (let at = 0; at < part.length; at += size) {
-          const from = expert + at * parts.length + i * size;
-          part.set(values.subarray(from, from + size), at);
-        }
-        const index = expert / (rows * width), of = importanceOf(importance, name, width, index);
-        yield* encodePieces(stored, { name, shape: matrix }, part, of);
-      }
-    };
-    const all = [...shape.slice(0, -2), ...matrix];
-    return { name, type: stored, shape: isBias ? all.slice(0, -1) : all, bytes };
-  });
 }
 
 function storedType(type: WeightType, shape: readonly number[], isHead: boolean): WeightType {

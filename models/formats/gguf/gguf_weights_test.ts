@@ -4,9 +4,9 @@ import { RgxError } from "../../../core/errors.ts";
 import { assertWithin } from "../../../kernels/testing.ts";
 import { parseGguf, readGguf } from "./gguf.ts";
 import { ggufConfig } from "./gguf_config.ts";
-import { ggufWeights, interleaveHalves, splitHalves } from "./gguf_weights.ts";
+import { ggufWeights } from "./gguf_weights.ts";
 import { ggufRopeScaling } from "./rope_scaling.ts";
-import { ggufName, isTransposed } from "./gguf_names.ts";
+import { ggufLayout, ggufName, rowsFromFile, rowsToFile } from "./gguf_layout.ts";
 import { transposeEach } from "../expert_files.ts";
 import { encodeTestGguf, type TestMetadata } from "./testing.ts";
 import type { ArchitectureName } from "../../architectures/architecture.ts";
@@ -169,14 +169,19 @@ Deno.test("unknown metadata and tensors of a GGUF model are refused by name", as
   assert.equal(await weights.values("lm_head.weight", [5, 8]), null);
 });
 
-Deno.test("interleaved rows of each head become halves, and interleaved again", () => {
-  const values = Float32Array.from([0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 6, 6, 7, 7]);
-  const halves = Float32Array.from([0, 0, 2, 2, 1, 1, 3, 3, 4, 4, 6, 6, 5, 5, 7, 7]);
-  assert.deepEqual(interleaveHalves(halves, 8, 2), values);
-  assert.deepEqual(splitHalves(values, 8, 2), halves);
-  const three = Float32Array.from([0, 1, 2, 3, 4, 5]);
-  assert.deepEqual(interleaveHalves(three, 6, 1), Float32Array.from([0, 3, 1, 4, 2, 5]));
-  assert.deepEqual(splitHalves(interleaveHalves(three, 6, 1), 6, 1), three);
+Deno.test("halves of each head become interleaved rows, and halves again", () => {
+  for (const headDim of [4, 6]) {
+    const config = { ...tinyConfig(true), numHeads: 2, hiddenSize: 2 * headDim, headDim };
+    const tensor = modelTensors(config).find(({ part }) => part === "q")!;
+    const layout = ggufLayout(config, tensor), [rows, width] = tensor.shape as [number, number];
+    const halves = Float32Array.from({ length: rows * width }, (_, i) => Math.floor(i / width));
+    const [found] = rowsToFile(layout, halves);
+    const wanted = headDim === 4
+      ? [0, 2, 1, 3, 4, 6, 5, 7]
+      : [0, 3, 1, 4, 2, 5, 6, 9, 7, 10, 8, 11];
+    assert.deepEqual([...found!].filter((_, i) => i % width === width - 1), wanted);
+    assert.deepEqual(rowsFromFile(layout, [found!]), halves);
+  }
 });
 
 Deno.test("tensors have a name in GGUF files, and GPT-2's matrices are transposed", () => {
@@ -195,7 +200,11 @@ Deno.test("tensors have a name in GGUF files, and GPT-2's matrices are transpose
     const config = { ...tinyConfig(true), architecture };
     for (const tensor of modelTensors(config)) {
       const isMatrix = /\.(attn|mlp)\..*weight$/.test(tensor.name);
-      assert.equal(isTransposed(config, tensor), architecture === "gpt2" && isMatrix, tensor.name);
+      assert.equal(
+        ggufLayout(config, tensor).transposed,
+        architecture === "gpt2" && isMatrix,
+        tensor.name,
+      );
     }
   }
   const turned = transposeEach(Float32Array.of(1, 2, 3, 4, 5, 6), 1, 2);
