@@ -188,7 +188,7 @@ export const ENV_NEW = {
 /** The model, its storage type, and the device. */
 export const MODEL = {
   model: "text <model> -- the same as a flag",
-  adapter: "texts <folder> -- a PEFT adapter to put on the model (repeatable)",
+  adapter: "texts <folder> -- a PEFT adapter, or one of llama.cpp, for the model (repeatable)",
   ...WEIGHTS,
   ...DEVICE,
 } as const;
@@ -251,7 +251,8 @@ export const EXPORT = {
   dtype: `one f32|f16|bf16|q8_0|q4_0|q6_k|q4_k_m <type> -- default: as the base is stored; q* for
     gguf only`,
   imatrix: "text <file> -- llama.cpp's importance matrix, for q4_k_m and q6_k",
-  output: "text! <path> -- a new folder; for gguf a file ending with .gguf, or a folder",
+  output: `text! <path> -- a new folder; for gguf a file ending with .gguf, or a folder; an adapter
+    for llama.cpp is such a file, too`,
   force: "flag -- replace the model that is there",
   json: "flag -- one JSON document: path, format, dtype, bytes, notes",
   "Examples:": `

@@ -5,7 +5,7 @@
  */
 import assert from "node:assert/strict";
 import { withFolder } from "../core/testing.ts";
-import { assertWithin, normals, stream } from "../kernels/testing.ts";
+import { assertWithin, largest, normals, stream } from "../kernels/testing.ts";
 import { quantizeQ6K } from "../kernels/weights/quantize_k.ts";
 import { goldenPath, readGoldenJson } from "../tests/golden.ts";
 import type { ModelConfig } from "./architectures/model_config.ts";
@@ -13,9 +13,11 @@ import { CausalLM } from "./causal_lm.ts";
 import { readSafetensors } from "./formats/safetensors/safetensors.ts";
 import { withReference } from "./testing.ts";
 import { modelTensors } from "./architectures/mod.ts";
+import { exportModel } from "./export/export.ts";
+import { readGguf } from "./formats/gguf/gguf.ts";
 import { ggufMetadata, ggufTensors } from "./export/gguf_export.ts";
 import { type MergedWeights, mergedWeights } from "./export/merged_weights.ts";
-import { writeGguf } from "./formats/gguf/gguf_writer.ts";
+import { type GgufTensorToWrite, writeGguf } from "./formats/gguf/gguf_writer.ts";
 import { type ModelFolder, readModelFolder } from "./model_folder.ts";
 
 /** What a file says in another way, or rounded to float32, as the folder says it. */
@@ -86,6 +88,62 @@ for (const family of FAMILIES) {
         if (bytes.length < 160 || !await own.files.bytesInto!(name, shape, 60, part)) continue;
         assert.deepEqual(part, bytes.slice(60, 160), name);
       }
+    }));
+}
+
+/** The values of a tensor that is to be written. */
+async function written({ bytes, shape }: GgufTensorToWrite): Promise<Float32Array> {
+  const out = new Uint8Array(4 * shape.reduce((a, b) => a * b, 1));
+  let at = 0;
+  for await (const piece of bytes()) {
+    out.set(piece, at);
+    at += piece.length;
+  }
+  return new Float32Array(out.buffer);
+}
+
+for (const family of [...FAMILIES, "gemma3", "granitemoehybrid"]) {
+  const folder = goldenPath(`families/${family}/adapter`);
+  Deno.test(`an adapter of ${family} as a GGUF file has the rows of the model's, and is read again`, () =>
+    withFolder(async (temporary) => {
+      const output = `${temporary}/adapter.gguf`;
+      await exportModel(folder, { to: "adapter", output });
+      const file = await readGguf(output), model = await readModelFolder(folder);
+      const { config, path: base } = model;
+      const alpha = Number(file.metadata.get("adapter.lora.alpha"));
+      const merged = ggufTensors(config, mergedWeights(model), "f32");
+      const plain = ggufTensors(config, mergedWeights({ ...model, adapter: null }), "f32");
+      const left = new Set(file.tensors.keys());
+      for (const [i, tensor] of merged.entries()) {
+        const pair = ["a", "b"].map((x) => `${tensor.name}.lora_${x}`);
+        if (!pair.every((name) => left.delete(name))) continue;
+        const [a, b] = await Promise.all(pair.map((name) => file.float32(name)));
+        const [theirs, ours] = await Promise.all([tensor, plain[i]!].map(written));
+        const wanted = theirs!.map((x, i) => x - ours![i]!), width = tensor.shape.at(-1)!;
+        const [out, rank] = file.info(pair[1]!).shape.slice(-2) as [number, number];
+        const found = wanted.map((_, i) => {
+          const row = Math.floor(i / width), first = Math.floor(row / out) * rank;
+          let sum = 0;
+          for (let k = 0; k < rank; k++) {
+            sum += b![row * rank + k]! * a![(first + k) * width + i % width]!;
+          }
+          return alpha / rank * sum;
+        });
+        assertWithin(found, wanted, 1e-6, tensor.name);
+        assert.ok(largest(wanted) > 1e-4, tensor.name);
+      }
+      assert.deepEqual([...left], []);
+      const again = await readModelFolder(base, output);
+      const names = ({ adapter }: ModelFolder) => [...adapter!.weights.tensors.keys()].sort();
+      assert.deepEqual(names(again), names(model));
+      const read = mergedWeights(again), original = mergedWeights(model);
+      for (const { name, shape } of modelTensors(config)) {
+        assertWithin(await read(name, shape), await original(name, shape), 1e-6, name);
+      }
+      await assert.rejects(
+        readModelFolder(output),
+        /it is an adapter, which does not name its base/,
+      );
     }));
 }
 

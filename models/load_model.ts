@@ -6,16 +6,16 @@ import { inPlace, RgxError } from "../core/errors.ts";
 import { withPermissions } from "../core/machine/permissions.ts";
 import type { Device } from "../kernels/device.ts";
 import { WEIGHT_LIMIT } from "../kernels/weights/finite.ts";
-import { adapterNames, checkHeadCopy, fitAdapter } from "./network/weights/adapter_fit.ts";
+import { adapterNames, fitAdapter } from "./network/weights/adapter_fit.ts";
 import { currentGenerationLimit } from "./generation/memory/generation_limit.ts";
 import { requireInt8Weights } from "./generation/int8_activations.ts";
 import { CausalLM } from "./causal_lm.ts";
 import { findModel } from "../hub/find_model.ts";
 import type { AdapterTensors } from "./network/weights/model_weights.ts";
 import type { LoadListener } from "./network/weights/load_weights.ts";
-import { type ModelFolder, readModelFolder } from "./model_folder.ts";
+import { type ModelFolder, readAdapter, readModelFolder } from "./model_folder.ts";
 import { loraNames } from "./network/adapters/lora.ts";
-import { loraOptions, type PeftAdapter, readPeftAdapter } from "./network/adapters/peft_adapter.ts";
+import { loraOptions, type PeftAdapter } from "./network/adapters/peft_adapter.ts";
 import { loadTokenizer, noTokenizer } from "./tokenizers/tokenizer.ts";
 import type { ActivationType } from "./network/types.ts";
 import type { Tokenizer } from "./tokenizers/types.ts";
@@ -38,7 +38,7 @@ export type LoadedIdModel = Omit<LoadedModel, "tokenizer"> & { tokenizer: Tokeni
 
 /** Options of `loadModel`. */
 export interface LoadOptions {
-  /** Folder of a PEFT adapter that is used in place of the model's own. */
+  /** Folder of a PEFT adapter, or a GGUF file, that is used in place of the model's own. */
   adapter?: string;
   /** A loaded model on the same device, with which weights are shared if it has the same base. */
   sharing?: Pick<LoadedIdModel, "model" | "base">;
@@ -103,10 +103,7 @@ async function load(
   if (activations === "int8") requireInt8Weights(folder, weights);
   const adapter = options.adapter === undefined
     ? folder.adapter
-    : await readPeftAdapter((await findModel(options.adapter)).path ?? options.adapter);
-  if (adapter !== null && adapter !== folder.adapter) {
-    await checkHeadCopy(adapter, folder.config, folder);
-  }
+    : await readAdapter((await findModel(options.adapter)).path ?? options.adapter, folder);
   const fit = adapter === null ? null : fitAdapter(adapter, folder.config, folder.path);
   const base = await Deno.realPath(folder.path), { sharing } = options;
   const shared = sharing?.base === base && sharing.model.device === device ? sharing.model : null;

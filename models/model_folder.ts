@@ -13,10 +13,10 @@ import { readJsonObject } from "../core/json_file.ts";
 import { embeddingName } from "./architectures/mod.ts";
 import type { ModelConfig } from "./architectures/model_config.ts";
 import { checkHeadCopy } from "./network/weights/adapter_fit.ts";
+import { isGgufAdapter, readGgufAdapter } from "./network/weights/gguf_adapter.ts";
 import {
   isAdapterFolder,
   type PeftAdapter,
-  type PeftConfig,
   readPeftAdapter,
 } from "./network/adapters/peft_adapter.ts";
 import { hasTokenizer, loadTokenizer, tokenizerFromFiles } from "./tokenizers/tokenizer.ts";
@@ -69,9 +69,11 @@ async function requireAdapter(name: string): Promise<string> {
     ? ""
     : `, nor a copy from the Hub: looked for ${lookedAt.join(" and for ")}`;
   throw new UsageError(`${name}: no such folder of an adapter${places}`, {
-    advice: `${
-      lookedAt.length === 1 ? "" : fetchAdvice(name) ?? ""
-    }Give the path of a folder with adapter_config.json and adapter_model.safetensors.`,
+    advice:
+      `${
+        lookedAt.length === 1 ? "" : fetchAdvice(name) ?? ""
+      }Give the path of a folder with adapter_config.json and adapter_model.safetensors, or of a ` +
+      "GGUF file.",
   });
 }
 
@@ -116,7 +118,13 @@ async function readModelAt(path: string): Promise<ModelFolder> {
 
 /** @throws UsageError for what is not supported, RgxError when the file is damaged */
 async function readGgufFile(path: string): Promise<ModelFolder> {
-  const file = await readGguf(path), tokens = ggufTokenizer(file);
+  const file = await readGguf(path);
+  if (isGgufAdapter(file)) {
+    throw new UsageError(`${path}: it is an adapter, which does not name its base`, {
+      advice: `Name both: --model BASE --adapter ${path}`,
+    });
+  }
+  const tokens = ggufTokenizer(file);
   const ids = tokens ?? { bosId: null, eosIds: [], padId: null };
   const { modelConfig: config, eosIds, ...others } = readHfConfig(
     ggufConfig(file, ids, await ggufRopeScaling(file)),
@@ -146,18 +154,30 @@ function checkVocabulary(path: string, tokenizer: Tokenizer | null, config: Mode
   );
 }
 
+const isGgufFile = (path: string) => path.endsWith(".gguf");
+
+/** An adapter in a folder of PEFT or a GGUF file. @throws RgxError for another base */
+export async function readAdapter(
+  path: string,
+  base: Pick<ModelFolder, "config" | "files" | "path">,
+): Promise<PeftAdapter> {
+  if (isGgufFile(path)) return await readGgufAdapter(await readGguf(path), base.config);
+  const adapter = await readPeftAdapter(path);
+  await checkHeadCopy(adapter, base.config, base);
+  return adapter;
+}
+
 /** @param named the base; null = the one that the adapter's file names */
 async function readAdapterModel(folder: string, named: string | null): Promise<ModelFolder> {
-  const adapter = await readPeftAdapter(folder);
-  const base = await readModelFolder(named ?? await findBase(folder, adapter.config));
+  const base = await readModelFolder(named ?? await findBase(folder));
   if (base.adapter !== null) {
     throw new UsageError(`${folder}: its base model ${base.path} is an adapter itself`, {
       advice: "Merge the inner adapter into its base model first.",
     });
   }
-  await checkHeadCopy(adapter, base.config, base);
+  const adapter = await readAdapter(folder, base);
   // Training may have changed the tokenizer: the adapter's own has priority.
-  if (!await hasTokenizer(folder)) return { ...base, adapter };
+  if (isGgufFile(folder) || !await hasTokenizer(folder)) return { ...base, adapter };
   const tokenizer = await loadTokenizer(folder);
   const ids = new Set(base.generationEosIds);
   if (tokenizer.eosId !== null) ids.add(tokenizer.eosId);
@@ -174,10 +194,8 @@ async function readAdapterModel(folder: string, named: string | null): Promise<M
  * The name of a base may be relative to the adapter's folder, to the folder where its run was
  * started, or to the working directory; absolute; or a name on the Hub.
  */
-async function findBase(
-  folder: string,
-  { baseModel: name, revision }: PeftConfig,
-): Promise<string> {
+async function findBase(folder: string): Promise<string> {
+  const { baseModel: name, revision } = (await readPeftAdapter(folder)).config;
   if (name === null || name === "") {
     throw new UsageError(`${folder}: adapter_config.json names no base_model_name_or_path`);
   }

@@ -142,8 +142,8 @@ export type OncePart = "embedding" | "positions" | "finalNorm" | "head" | "perLa
 export interface Architecture {
   readonly name: ArchitectureName;
   readonly className: string;
-  /** `general.architecture` of a GGUF file; null = such files are neither read nor written. */
-  readonly gguf: string | null;
+  /** `general.architecture` of a GGUF file. */
+  readonly gguf: string;
   /** Modules that get an adapter when none are named: those of PEFT, where it names some. */
   readonly loraTargets: readonly string[];
   readonly biases: readonly Module[];

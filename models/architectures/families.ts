@@ -3,7 +3,7 @@
  * docs/models.md (`deno task docs:models`) are made of it.
  */
 import type { ArchitectureName } from "./architecture.ts";
-import { architectureOf, ARCHITECTURES } from "./mod.ts";
+import { architectureOf } from "./mod.ts";
 import type { ModelConfig } from "./model_config.ts";
 
 /** Where logits, gradients, texts and adapters of the architectures were recorded. */
@@ -124,12 +124,11 @@ const FAMILIES: readonly Family[] = [
 
 /** The family of a model and what can be done with it, in words. */
 export function familyText(config: ModelConfig): string {
-  const { name, gguf, className } = architectureOf(config);
+  const { name, className } = architectureOf(config);
   const { title, special } = FAMILIES.find(({ names }) => names.includes(name))!;
-  const files = gguf === null ? "safetensors, not GGUF" : "safetensors and GGUF";
   const part = config.wrapped ? ", its text part" : "";
   return `${title} (${className}${part}): generates, trains in full and with LoRA; ` +
-    `${files}; checked against ${CHECKED}` + (special === "" ? "" : ` (${special})`);
+    `safetensors and GGUF; checked against ${CHECKED}` + (special === "" ? "" : ` (${special})`);
 }
 
 export function familyTable(): string {
@@ -143,12 +142,11 @@ export function familyTable(): string {
   ];
   const rows = FAMILIES.map(({ title, names, wrapper, tokenizer, special }) => {
     const types = [...names, ...(wrapper === undefined ? [] : [wrapper])];
-    const inGguf = names.every((name) => ARCHITECTURES[name].gguf !== null);
     return [
       title,
       types.map((type) => `\`${type}\``).join(", "),
       "yes",
-      inGguf ? "yes" : "no",
+      "yes",
       tokenizer ?? "no",
       special,
     ];

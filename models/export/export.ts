@@ -5,14 +5,19 @@
  */
 import { produceFileAtomic } from "../../core/atomic_file.ts";
 import { UsageError } from "../../core/errors.ts";
-import { writeAdapterFolder } from "./export_adapter.ts";
+import { requireAdapterFolder, writeAdapterFolder } from "./export_adapter.ts";
 import { EXPORT_TARGETS, type ExportTarget } from "./export_targets.ts";
 import { WEIGHT_TYPES, type WeightType } from "../formats/weight_types.ts";
 import { checkpointNotes, findModel, requireModel } from "../../hub/find_model.ts";
-import { ggufMetadata, ggufTensors } from "./gguf_export.ts";
+import { ggufIdentity, ggufMetadata, ggufTensors } from "./gguf_export.ts";
 import { ggufTokenizerMetadata, putsSpaceTwice } from "./gguf_tokenizer_export.ts";
 import { TOKEN_KIND } from "../formats/gguf/gguf_tokenizer.ts";
-import { writeGguf } from "../formats/gguf/gguf_writer.ts";
+import {
+  type GgufMetadata,
+  type GgufTensorToWrite,
+  type GgufWritten,
+  writeGguf,
+} from "../formats/gguf/gguf_writer.ts";
 import { readJsonObject } from "../../core/json_file.ts";
 import { fileValues } from "../formats/expert_files.ts";
 import {
@@ -29,6 +34,7 @@ import { checkOutputPlace, type OutputRules, writeModelFolder } from "./output_p
 import { type StreamedTensor, writeSafetensors } from "../formats/tensor_stream.ts";
 import { encodePieces, FLOAT_TYPES, type FloatType } from "../formats/weight_encoding.ts";
 import { ADAPTER_WEIGHTS } from "../network/adapters/peft_adapter.ts";
+import { ADAPTER_TYPE, ggufAdapterTensors, LORA_ALPHA } from "../network/weights/gguf_adapter.ts";
 import { readGguf } from "../formats/gguf/gguf.ts";
 import { readImportance } from "../formats/gguf/importance.ts";
 import { ggufName } from "../formats/gguf/gguf_layout.ts";
@@ -40,7 +46,10 @@ export interface ExportOptions {
   to: ExportTarget;
   /** Default: the type of the (base) model; quantised weights become f32. */
   dtype?: WeightType;
-  /** A folder. For GGUF: the name of a file that ends with .gguf, or the folder for it. */
+  /**
+   * A folder. For GGUF: the name of a file that ends with .gguf, or the folder for it. An adapter
+   * becomes a file of llama.cpp's where the name ends so.
+   */
   output: string;
   /** llama.cpp's importance matrix, a file, for the types q4_k_m and q6_k. */
   imatrix?: string;
@@ -108,12 +117,39 @@ async function exportAdapter(
   dtype: WeightType | null,
   rules: OutputRules,
 ): Promise<Exported> {
+  const type = dtype as FloatType | null;
+  if (output.endsWith(".gguf")) {
+    await requireAdapterFolder(checkpoint);
+    const { adapter, ...base } = await readModelFolder(checkpoint), { config } = base;
+    await checkOutputPlace(output, "file", withBase(rules, { ...base, adapter }));
+    const stored = type ?? "f32", { alpha } = adapter!.config;
+    const tensors = ggufAdapterTensors(adapter!, config, stored, checkpoint);
+    const metadata = new Map<string, GgufWritten>([
+      ...ggufIdentity(architectureOf(config), stored, nameOf(checkpoint)),
+      ["general.type", ["string", "adapter"]],
+      [ADAPTER_TYPE, ["string", "lora"]],
+      [LORA_ALPHA, ["f32", alpha]],
+    ]);
+    const bytes = await writeGgufAt(output, metadata, tensors);
+    return { path: output, dtype: stored, bytes, notes: [] };
+  }
   await checkOutputPlace(output, "folder", rules);
   let notes: string[] = [];
   const bytes = await writeModelFolder(output, async (folder) => {
-    notes = await writeAdapterFolder(checkpoint, dtype as FloatType | null, folder);
+    notes = await writeAdapterFolder(checkpoint, type, folder);
   }, ADAPTER_WEIGHTS);
   return { path: output, dtype, bytes, notes };
+}
+
+/** Writes a file and its folder. @returns its bytes */
+async function writeGgufAt(
+  path: string,
+  metadata: GgufMetadata,
+  tensors: readonly GgufTensorToWrite[],
+): Promise<number> {
+  await Deno.mkdir(path.slice(0, Math.max(0, path.lastIndexOf("/"))) || ".", { recursive: true });
+  await produceFileAtomic(path, (temporary) => writeGguf(temporary, metadata, tensors));
+  return (await Deno.stat(path)).size;
 }
 
 /** Writes a model as one safetensors file with its configuration and tokenizer. */
@@ -207,9 +243,7 @@ async function writeGgufFile(
       advice: "It belongs to another model.",
     });
   }
-  await Deno.mkdir(path.slice(0, Math.max(0, path.lastIndexOf("/"))) || ".", { recursive: true });
-  await produceFileAtomic(path, (temporary) => writeGguf(temporary, metadata, tensors));
-  const { size } = await Deno.stat(path);
+  const size = await writeGgufAt(path, metadata, tensors);
   const notes: string[] = [];
   const others = tensors.filter(({ shape, type: stored }) => shape.length > 1 && stored === "f16");
   if (type !== "f16" && others.length > 0) {

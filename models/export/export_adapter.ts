@@ -30,13 +30,7 @@ export async function writeAdapterFolder(
   dtype: FloatType | null,
   target: string,
 ): Promise<string[]> {
-  if (!await isAdapterFolder(folder)) {
-    // Throws a clearer error for a folder that is no model at all.
-    await readModelFolder(folder);
-    throw new UsageError(`${folder}: no adapter to export: looked for ${ADAPTER_CONFIG}`, {
-      advice: "A full model is exported to hf or to gguf.",
-    });
-  }
+  await requireAdapterFolder(folder);
   const { config, weights } = await readPeftAdapter(folder);
   const local = await localPath(folder, config.baseModel);
   await Deno.writeTextFile(
@@ -68,6 +62,17 @@ export async function writeAdapterFolder(
     notes.push(`PEFT does not read the base ${local}: make a folder of it with rgx convert`);
   }
   return notes;
+}
+
+/** @throws UsageError for a folder without an adapter */
+export async function requireAdapterFolder(folder: string): Promise<void> {
+  if (!await isAdapterFolder(folder)) {
+    // Throws a clearer error for a folder that is no model at all.
+    await readModelFolder(folder);
+    throw new UsageError(`${folder}: no adapter to export: looked for ${ADAPTER_CONFIG}`, {
+      advice: "A full model is exported to hf or to gguf.",
+    });
+  }
 }
 
 /**

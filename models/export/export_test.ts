@@ -5,12 +5,21 @@
 import assert from "node:assert/strict";
 import { test, withFolder } from "../../core/testing.ts";
 import { UsageError } from "../../core/errors.ts";
-import { adapterOn, distance, logitsOf, PEFT, SIZES, tokenizer } from "../adapter_testing.ts";
+import {
+  adapterOn,
+  distance,
+  logitsOf,
+  logitsOfModel,
+  PEFT,
+  SIZES,
+  tokenizer,
+} from "../adapter_testing.ts";
 import { convertModel } from "./convert.ts";
 import { exportModel, type ExportOptions } from "./export.ts";
 import type { WeightType } from "../formats/weight_types.ts";
 import { readGguf } from "../formats/gguf/gguf.ts";
 import { encodeModelFolder } from "../folder_testing.ts";
+import { loadModel } from "../load_model.ts";
 import { readModelFolder } from "../model_folder.ts";
 import { readPeftAdapter } from "../network/adapters/peft_adapter.ts";
 import { encodeSafetensors } from "../formats/safetensors/safetensors_writer.ts";
@@ -80,8 +89,12 @@ Deno.test("an adapter is merged into [out, in] and [in, out] weights", async () 
     await withFolder((folder) =>
       withReference(async (device) => {
         const adapter = await adapterOn(config, folder, device);
-        const wanted = await logitsOf(adapter, device);
-        assert.ok(distance(await logitsOf(`${folder}/base`, device), wanted) > 0.1);
+        const wanted = await logitsOf(adapter, device), base = `${folder}/base`;
+        assert.ok(distance(await logitsOf(base, device), wanted) > 0.1);
+        const alone = { to: "adapter", output: `${folder}/alone.gguf` } as const;
+        await exportModel(adapter, alone);
+        using onBase = await loadModel(base, device, { adapter: alone.output });
+        assert.ok(distance(await logitsOfModel(onBase), wanted) < 1e-6);
         const { path, dtype } = await exportModel(adapter, { to: "hf", output: `${folder}/hf` });
         assert.equal(dtype, "f32", "as the base is stored");
         // Merged weights are rounded to float32.
@@ -123,6 +136,10 @@ Deno.test("modules stored in full are merged, and such a head is no longer tied"
           assert.ok(distance(await logitsOf(path, device), wanted) < 1e-6, `${modulesToSave}`);
           assert.equal((await readModelFolder(path)).config.tieWordEmbeddings, staysTied);
         }
+        await assert.rejects(
+          exportModel(adapter, { to: "adapter", output: `${folder}/alone.gguf` }),
+          /a GGUF file of an adapter has no place for modules that are stored in full/,
+        );
         const { notes } = await exportModel(adapter, { to: "adapter", output: `${folder}/alone` });
         assert.match(notes.join(), /vLLM takes no adapter with modules_to_save/);
         assert.equal(distance(await logitsOf(`${folder}/alone`, device), wanted), 0);
@@ -286,6 +303,7 @@ Deno.test("impossible exports are refused, and nothing is left behind", async ()
       );
       await refused(base, { to: "gguf", dtype: "q6_k", imatrix }, /dat: it names no tensor of the/);
       await refused(base, { to: "adapter" }, /no adapter to export/);
+      await refused(base, { to: "adapter", output: "a.gguf" }, /no adapter to export/);
       await refused(`${folder}/nowhere`, { to: "adapter" }, /nowhere: no such model/);
       await refused(`${folder}/nowhere`, {}, /nowhere: no such model/);
       await refused(base, { output: "" }, /the output is empty/);

@@ -5,6 +5,7 @@
  * q8_0, and that of q4_k_m q6_k, since its error would directly affect the logits.
  */
 import { UsageError } from "../../core/errors.ts";
+import type { Architecture } from "../architectures/architecture.ts";
 import { architectureOf, type ModelTensor, modelTensors, scalarOf } from "../architectures/mod.ts";
 import { attentionInterval, ggufKeys } from "../formats/gguf/gguf_config.ts";
 import { ggufLayout, rowsToFile } from "../formats/gguf/gguf_layout.ts";
@@ -38,6 +39,20 @@ const FILE_TYPE: Readonly<Record<WeightType, number>> = {
   bf16: 32,
 };
 
+/** What a file is. */
+export function ggufIdentity(
+  { gguf }: Architecture,
+  type: WeightType,
+  name: string,
+): Map<string, GgufWritten> {
+  return new Map<string, GgufWritten>([
+    ["general.architecture", ["string", gguf]],
+    ["general.type", ["string", "model"]],
+    ["general.name", ["string", name]],
+    ["general.file_type", ["u32", FILE_TYPE[type]]],
+  ]);
+}
+
 /** @throws UsageError for a model that a GGUF file cannot describe */
 export function ggufMetadata(
   config: ModelConfig,
@@ -46,19 +61,7 @@ export function ggufMetadata(
   where: string,
 ): GgufMetadata {
   const architecture = architectureOf(config), { gguf } = architecture;
-  if (gguf === null) {
-    throw new UsageError(
-      `${where}: a ${architecture.name} model cannot be exported to GGUF: only its safetensors ` +
-        "are read and written",
-      { advice: "Export to hf." },
-    );
-  }
-  const out = new Map<string, GgufWritten>([
-    ["general.architecture", ["string", gguf]],
-    ["general.type", ["string", "model"]],
-    ["general.name", ["string", name]],
-    ["general.file_type", ["u32", FILE_TYPE[type]]],
-  ]);
+  const out = ggufIdentity(architecture, type, name);
   if (ENCODINGS[type].weights > 1) out.set("general.quantization_version", ["u32", 2]);
   const problem = undescribed(config);
   if (problem !== null) {

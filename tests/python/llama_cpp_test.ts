@@ -29,7 +29,7 @@ import json, sys, numpy
 from llama_cpp import Llama
 for job in json.load(sys.stdin):
     model = Llama(job["path"], n_ctx=64, n_batch=64, n_threads=2, logits_all=True, verbose=False,
-                  type_k=0, type_v=0)
+                  type_k=0, type_v=0, lora_path=job.get("lora"))
     model.eval(job["ids"])
     numpy.array(model.scores[:len(job["ids"])], dtype="float32").tofile(job["output"])
     model.close()
@@ -37,6 +37,8 @@ for job in json.load(sys.stdin):
 
 interface Job {
   path: string;
+  /** An adapter that llama.cpp puts on it. */
+  lora?: string;
   ids: readonly number[];
   output: string;
 }
@@ -65,14 +67,14 @@ function logProbabilities(logits: ArrayLike<number>): Float64Array {
 const WIDENED = { weights: { dtype: "float32" } } as const;
 
 /** Writes an adapter with random values for the model in `base`, and returns its folder. */
-async function randomAdapter(base: string, folder: string, device: Device): Promise<string> {
+async function randomAdapter(
+  base: string,
+  folder: string,
+  device: Device,
+  others: Partial<PeftConfig>,
+): Promise<string> {
   const { config, files } = await readModelFolder(base);
-  const peft: PeftConfig = {
-    ...PEFT,
-    baseModel: base,
-    rankPattern: {},
-    modulesToSave: [architectureOf(config).names.finalNorm],
-  };
+  const peft: PeftConfig = { ...PEFT, baseModel: base, rankPattern: {}, ...others };
   const model = await CausalLM.create(device, config, files, {
     trainable: "lora",
     lora: loraOptions(peft),
@@ -86,8 +88,7 @@ async function randomAdapter(base: string, folder: string, device: Device): Prom
     tensors.push({ name, shape, data });
   }
   model.dispose();
-  const adapter = `${folder}/adapter`;
-  await Deno.mkdir(adapter);
+  const adapter = await Deno.makeTempDir({ dir: folder });
   for (const [name, bytes] of await encodePeftAdapter(peft, tensors)) {
     await Deno.writeFile(`${adapter}/${name}`, bytes);
   }
@@ -102,16 +103,23 @@ const TOLERANCE = { f32: 2e-3, gelu: 1e-2, f16: 4e-2 };
 
 async function compare(base: string, folder: string, ids: readonly number[]): Promise<void> {
   using device = await createWasmDevice({ threads: 2 });
-  const adapter = await randomAdapter(base, folder, device);
+  const { finalNorm } = architectureOf((await readModelFolder(base)).config).names;
+  const adapter = await randomAdapter(base, folder, device, { modulesToSave: [finalNorm] });
   const jobs: Job[] = [];
   for (const dtype of ["f32", "f16"] as const) {
     const path = `${folder}/${dtype}.gguf`;
     await exportModel(adapter, { to: "gguf", dtype, output: path });
     jobs.push({ path, ids, output: `${folder}/${dtype}.f32` });
   }
+  // An adapter of its own, on the base.
+  const low = await randomAdapter(base, folder, device, { alphaPattern: { o_proj: 3 } });
+  const path = `${folder}/base.gguf`, lora = `${folder}/lora.gguf`;
+  await exportModel(base, { to: "gguf", dtype: "f32", output: path });
+  await exportModel(low, { to: "adapter", output: lora });
+  jobs.push({ path, lora, ids, output: `${folder}/lora.f32` });
   await askLlamaCpp(jobs);
-  // The f32 file is compared with the adapter on its base, and the f16 file with itself in rgx.
-  for (const [i, reference] of [adapter, jobs[1]!.path].entries()) {
+  // The f32 files are compared with the adapters on their base, the f16 file with itself in rgx.
+  for (const [i, reference] of [adapter, jobs[1]!.path, low].entries()) {
     const { model } = await loadModel(reference, device, WIDENED), vocab = model.vocabSize;
     const theirs = new Float32Array((await Deno.readFile(jobs[i]!.output)).buffer);
     assert.equal(theirs.length, ids.length * vocab);
@@ -125,7 +133,7 @@ async function compare(base: string, folder: string, ids: readonly number[]): Pr
     });
     const gelu = architectureOf(model.config).activation === "gelu";
     const kind = i === 1 ? "f16" : gelu ? "gelu" : "f32";
-    console.log(`  ${kind}: ${largest.toExponential(1)}`);
+    console.log(`  ${i === 2 ? "adapter" : kind}: ${largest.toExponential(1)}`);
     assert.ok(largest <= TOLERANCE[kind], `${reference}: ${largest}`);
     model.dispose();
   }

@@ -286,7 +286,7 @@ export function ggufConfig(
  */
 function readKvHeads(
   file: GgufFile,
-  { gguf, inLayer, config: { sizes, written } }: GgufArchitecture,
+  { gguf, inLayer, config: { sizes, written } }: Architecture,
   config: Record<string, unknown>,
 ): void {
   if (inLayer.convIn !== undefined) Object.assign(config, written);
@@ -343,7 +343,7 @@ const GEMMA_27B: Readonly<Record<string, number>> = { gemma2: 46, gemma3: 62 };
 
 function addTypes(
   file: GgufFile,
-  { gguf, fullEvery = 4 }: GgufArchitecture,
+  { gguf, fullEvery = 4 }: Architecture,
   config: Record<string, unknown>,
   scaling: Readonly<Record<string, unknown>> | null,
 ): void {
@@ -384,7 +384,7 @@ function addTypes(
 /** The share of a head that is rotated, and the original length beside the section. */
 function addPhi(
   file: GgufFile,
-  { gguf }: GgufArchitecture,
+  { gguf }: Architecture,
   config: Record<string, unknown>,
 ): void {
   const of = (key: string) => file.metadata.get(`${gguf}.${key}`);
@@ -400,12 +400,9 @@ export function ggufArchitecture(file: GgufFile): string {
   return architectureIn(file).gguf;
 }
 
-type GgufArchitecture = Architecture & { readonly gguf: string };
-
-function architectureIn(file: GgufFile): GgufArchitecture {
+function architectureIn(file: GgufFile): Architecture {
   const name = file.metadata.get("general.architecture");
-  const isKnown = (one: Architecture): one is GgufArchitecture => one.gguf !== null;
-  const all = Object.values(ARCHITECTURES).filter(isKnown);
+  const all = Object.values(ARCHITECTURES);
   // A Mixtral is called llama, too.
   const experts = Number(file.metadata.get(`${name}.${EXPERTS.count}`) ?? 0);
   const named = all.filter(({ gguf }) => gguf === name);
@@ -420,7 +417,7 @@ function architectureIn(file: GgufFile): GgufArchitecture {
   );
 }
 
-function refuseUnknown(file: GgufFile, architecture: GgufArchitecture): void {
+function refuseUnknown(file: GgufFile, architecture: Architecture): void {
   const { gguf, positions, experts } = architecture;
   const all = new Set([
     ...ggufKeys(architecture).map(({ key }) => key),

@@ -65,7 +65,7 @@ const EXPERT_PARTS: readonly (LayerPart | OncePart)[] = ["gate", "up", "gateUp",
 
 /** The name of a tensor, in a layer behind "blk.3.". */
 export function ggufName(config: ModelConfig, { part, layer, kind }: ModelTensor): string {
-  const name = OTHERS[architectureOf(config).gguf ?? ""]?.[part] ?? PARTS[part];
+  const name = OTHERS[architectureOf(config).gguf]?.[part] ?? PARTS[part];
   const isOfAll = config.experts !== undefined && EXPERT_PARTS.includes(part);
   const ending = part === "aLog" ? "" : part === "dtBias" ? ".bias" : `.${kind}`;
   const suffix = `${isOfAll ? "_exps" : ""}${ending}`;
