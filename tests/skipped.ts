@@ -34,7 +34,6 @@ export const NEEDED = {
   chromium: "Chromium is not installed (apt-get install chromium)",
   python: "a Python peer was not asked for (see CONTRIBUTING.md)",
   pythonProgram: "python3 is not installed",
-  jinja: "no Python with jinja2 was named (see CONTRIBUTING.md)",
   smallDisk: "no file system can be mounted (only root on Linux can)",
   compiler: "no C compiler on Linux (apt-get install gcc)",
   zig: "zig's compiler is not installed (pip install ziglang, see CONTRIBUTING.md)",

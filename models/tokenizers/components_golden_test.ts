@@ -1,6 +1,6 @@
 /** Every component of a tokenizer against values recorded from Hugging Face's tokenizers. */
 import assert from "node:assert/strict";
-import { goldenPath } from "../../tests/golden.ts";
+import { readGoldenJson } from "../../tests/golden.ts";
 import { decoderOf } from "./components/decoders.ts";
 import { normalizerOf } from "./components/normalizers.ts";
 import { preTokenizerOf } from "./components/pre_tokenizers.ts";
@@ -26,7 +26,11 @@ interface Golden {
   tokenizers: { json: Json; cases: [string, number[], string?, string?][] }[];
 }
 
-const golden: Golden = JSON.parse(await Deno.readTextFile(goldenPath("tokenizer_components.json")));
+const golden = readGoldenJson<Golden>("tokenizer_components.json");
+/** Difficult texts, and the pieces that each pre-tokenizer makes of them. */
+const difficult = readGoldenJson<{ texts: string[]; parts: { part: Json; pieces: string[][] }[] }>(
+  "pre_tokenizers.json",
+);
 
 function hold<Input, Output>(
   { json, cases }: Recorded<Input, Output>,
@@ -46,7 +50,11 @@ Deno.test("normalizers change texts as recorded", () => {
 });
 
 Deno.test("pre-tokenizers cut texts as recorded", () => {
-  for (const recorded of golden.pre_tokenizers) {
+  const difficultParts = difficult.parts.map(({ part, pieces }) => ({
+    json: part,
+    cases: difficult.texts.map((text, i): [string, string[]] => [text, pieces[i]!]),
+  }));
+  for (const recorded of [...golden.pre_tokenizers, ...difficultParts]) {
     const cut = preTokenizerOf(recorded.json)!;
     hold(recorded, (text) => cut(text, true));
   }
