@@ -59,25 +59,34 @@ Deno.test("a minimum above its maximum is refused", () => {
   }
 });
 
-Deno.test("parameters allow every level of the curriculum, but for those of the original", () => {
+Deno.test("parameters allow every level of the curriculum, but for those of the original (G23)", () => {
   const notes: string[] = [];
   for (const name of testedTasks()) {
     const task = getTask(name);
-    for (const level of task.curriculum === undefined ? [] : [0, 1, 999]) {
-      const onClamp = (note: string) => notes.push(`${name} ${level}: ${note}`);
-      curriculumConfig(task, { "*": level }, { onClamp });
+    if (task.curriculum === undefined) continue;
+    for (const [level, mode] of [[0], [1], [999], [0, "last_k"]] as const) {
+      const onClamp = (note: string) => notes.push(`${name} ${level} ${mode ?? ""}: ${note}`);
+      curriculumConfig(task, { "*": level }, { ...(mode && { mode }), onClamp });
     }
   }
   if (Deno.env.get("RGX_TEST_TASKS") !== undefined) return;
   assert.deepEqual(notes, [
-    "caesar_cipher 999: max_rotation: 50 is above its maximum, 25 is used",
-    "knight_swap 0: min_nodes: 4 is below its minimum, 6 is used",
-    "knight_swap 0: max_nodes: 4 is below its minimum, 6 is used",
-    "knight_swap 1: min_nodes: 4 is below its minimum, 6 is used",
-    "knight_swap 999: min_nodes: 4 is below its minimum, 6 is used",
-    "modulo_grid 1: max_target: 0 is below its minimum, 1 is used",
-    "rubiks_cube 999: cube_size: 7 is above its maximum, 6 is used",
-    "survo 999: max_empty: 25 is above (min_board_size − 1)², 9 is used",
+    "base_conversion 0 last_k: max_base: 2 is not above min_base, 3 is used",
+    "base_conversion 0 last_k: max_value: 1000 is not above min_value, 1001 is used",
+    "caesar_cipher 999 : max_rotation: 50 is above its maximum, 25 is used",
+    "fraction_simplification 0 last_k: max_value: 1 is not above min_value, 2 is used",
+    "gcd 0 last_k: max_value: 100 is not above min_value, 101 is used",
+    "knight_swap 0 : min_nodes: 4 is below its minimum, 6 is used",
+    "knight_swap 0 : max_nodes: 4 is below its minimum, 6 is used",
+    "knight_swap 1 : min_nodes: 4 is below its minimum, 6 is used",
+    "knight_swap 999 : min_nodes: 4 is below its minimum, 6 is used",
+    "knight_swap 0 last_k: min_nodes: 4 is below its minimum, 6 is used",
+    "knight_swap 0 last_k: max_nodes: 4 is below its minimum, 6 is used",
+    "lcm 0 last_k: max_value: 100 is not above min_value, 101 is used",
+    "modulo_grid 1 : max_target: 0 is below its minimum, 1 is used",
+    "number_format 0 last_k: max_n: 1000 is not above min_n, 1001 is used",
+    "rubiks_cube 999 : cube_size: 7 is above its maximum, 6 is used",
+    "survo 999 : max_empty: 25 is above (min_board_size − 1)², 9 is used",
   ]);
 });
 

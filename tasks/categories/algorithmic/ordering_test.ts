@@ -1,7 +1,7 @@
 /** Tests of the tasks that sort numbers, words and sentences. */
 import assert from "node:assert/strict";
 import { createDataset, type DatasetOptions } from "../../dataset.ts";
-import { scoreTaskAnswer, validateTaskConfig } from "../../registry.ts";
+import { validateTaskConfig } from "../../registry.ts";
 import { makeSentence, storySentences } from "../../text/sentences.ts";
 import { RandomStream } from "../../../core/philox.ts";
 import type { Entry } from "../../types.ts";
@@ -46,26 +46,6 @@ Deno.test("number_sorting: the question's numbers, without a wrong neighbouring 
   }
 });
 
-Deno.test("number_sorting: every number must be exact to 1e-6 (to 1 in the original)", () => {
-  const metadata = { sorted_numbers: ["-92.8", "0.0", "61.5"], direction: "ascending" };
-  const cases: [answer: string, original: number, right: number][] = [
-    ["['-92.8', '0.0', '61.5']", 1, 1],
-    ['[-92.80, "0", 61.5]', 1, 1],
-    ["['-92.85', '0.0', '61.5']", 1, 0],
-    ["['-92.8', '0.0', '61.5004']", 1, 0],
-    ["['-92.8', '0.0', '61.50000001']", 1, 1],
-    ["['61.5', '0.0', '-92.8']", 0, 0],
-    ["['-92.8', '61.5']", 0, 0],
-    ["-92.8, 0.0, 61.5", 0, 0],
-    ["['-92.8', 'zero', '61.5']", 0, 0],
-    ["['-92.8', '0.0', 1e999]", 0, 0],
-  ];
-  for (const [answer, original, right] of cases) {
-    const score = scoreTaskAnswer("number_sorting", answer, { metadata });
-    assert.equal(score, right, `${answer}, in the original ${original}`);
-  }
-});
-
 Deno.test("word_sorting: words compared code point by code point", () => {
   const below = (a: string, b: string) => {
     for (let i = 0; i < Math.min(a.length, b.length); i++) {
@@ -99,27 +79,6 @@ Deno.test("word_sorting: words compared code point by code point", () => {
     cased.slice(from, from + 60).flat().some((word) => pattern.test(word));
   assert.ok(has(0, /^[A-Z][a-z]+$/) && has(0, /^[a-z]+$/) && !has(0, /[a-z][A-Z]/));
   assert.ok(!has(60, /[A-Z]/) && !has(120, /[a-z]/) && has(180, /[a-z][A-Z]/));
-});
-
-Deno.test("word_sorting: right places are divided by the length of the longer list", () => {
-  const metadata = { sorted_words: ["Ant", "bee", "cow", "dog"] };
-  const cases: [answer: string, original: number, right: number][] = [
-    ["Ant,bee , cow,dog", 1, 1],
-    ["Ant, bee, cow, dog, zzz", 1, 0.8],
-    ["Ant, bee, dog, cow", 0.5, 0.5],
-    ["dog, cow, bee, Ant", 0.2, 0.2],
-    ["Ant, bee", 0.5, 0.5],
-    ["ant, bee, cow, dog", 0.75, 0.75],
-    ["elk", 0, 0],
-  ];
-  for (const [answer, original, right] of cases) {
-    const score = scoreTaskAnswer("word_sorting", answer, { metadata });
-    assert.equal(score, right, `${answer}, in the original ${original}`);
-  }
-  assert.match(
-    validateTaskConfig("word_sorting", { min_word_length: 14, max_word_length: 20 }).join(),
-    /^max_words: there are 0 words of 14 to 20 letters, found max_words = 10$/,
-  );
 });
 
 Deno.test("word_sequence_reversal: the question's list, read from its end", () => {
@@ -162,22 +121,6 @@ Deno.test("sentence_reordering: the question has the sentence's words, in anothe
     if (storySentences().get(ordered.length)?.includes(answer!)) fromStory++;
   }
   assert.ok(fromStory > 50);
-});
-
-Deno.test("sentence_reordering: words in place count, case is ignored, blank scores 0", () => {
-  const entry = { answer: "The old dog slept." };
-  const cases: [string, number][] = [
-    ["The old dog slept.", 1],
-    [" the OLD dog\nslept. ", 1],
-    ["The dog old slept.", 0.5],
-    ["slept. The old dog", 0],
-    ["The old dog", 0.05],
-    ["The old dog slept . ", 0.05],
-    ["", 0],
-  ];
-  for (const [answer, score] of cases) {
-    assert.equal(scoreTaskAnswer("sentence_reordering", answer, entry), score, answer);
-  }
 });
 
 Deno.test("sentences have exactly the given number of words and rarely repeat", () => {

@@ -1,8 +1,7 @@
 /** Tests cryptarithm, graph_color and jugs from the text of their questions. */
 import assert from "node:assert/strict";
-import { assertFast } from "../../../core/time_limit_testing.ts";
 import { createDataset, type DatasetOptions } from "../../dataset.ts";
-import { scoreAnswer, scoreTaskAnswer } from "../../registry.ts";
+import { scoreAnswer } from "../../registry.ts";
 import type { Entry } from "../../types.ts";
 import { moveText, solveJugs } from "./jugs.ts";
 
@@ -37,21 +36,6 @@ Deno.test("cryptarithm: the addition of the question holds for the digits of the
     if (leading) zeros++;
   }
   assert.ok(zeros > 5);
-});
-
-Deno.test("cryptarithm: any true addition scores 1, a false one 0.01", () => {
-  const metadata = { words_letters: ["AB", "C"], result_letters: "DE", allow_leading_zero: false };
-  const score = (answer: string, more = {}) =>
-    scoreTaskAnswer("cryptarithm", answer, { metadata: { ...metadata, ...more } });
-  assert.equal(score("A=1,B=7,C=8,D=2,E=5"), 1);
-  assert.equal(score(" E = 6, D = 4, C = 9, B = 7, A = +3"), 1);
-  assert.equal(score("A=1,B=7,C=8,D=2,E=6"), 0.01);
-  assert.equal(score("A=1,B=7,C=8,D=2"), 0.01);
-  assert.equal(score("A=1,B=7,C=8,D=2,E=5,F=0"), 0.01);
-  assert.equal(score("A=0,B=9,C=2,D=1,E=1"), 0.01);
-  assert.equal(score("A=0,B=5,C=7,D=1,E=2"), 0.01);
-  assert.equal(score("A=0,B=5,C=7,D=1,E=2", { allow_leading_zero: true }), 1);
-  for (const text of ["A=1,B", "A=1,", "A=x", "A=1=2", "seven"]) assert.equal(score(text), 0, text);
 });
 
 Deno.test("graph_color: a search finds a colouring of the question's graph", () => {
@@ -92,17 +76,6 @@ Deno.test("graph_color: a search finds a colouring of the question's graph", () 
     seed: 1,
   });
   assert.throws(() => impossible.entry(0), /none of 10000 random graphs .* num_colors = 1/);
-});
-
-Deno.test("graph_color: answers in other JSON", () => {
-  const puzzle = { vertices: [0, 1], edges: [[0, 1]], num_colors: 2, color_options: [1, 2] };
-  const score = (answer: string) =>
-    scoreTaskAnswer("graph_color", answer, { metadata: { puzzle } });
-  assert.equal(score('{"1": 2, "0": 1.0, "7": 1}'), 1);
-  assert.equal(score('{"0": 1, "1": 3}'), 0.01);
-  assert.equal(score('{"0": "1", "1": "2"}'), 0.01);
-  assert.equal(score("[1, 2]"), 0.01);
-  for (const text of ["7", "null", "{0: 1, 1: 2}", "{"]) assert.equal(score(text), 0, text);
 });
 
 /** Returns the amounts after the moves. Throws for an invalid move. */
@@ -221,54 +194,4 @@ Deno.test("jugs: the hardest level of the curriculum has puzzles", () => {
   };
   assert.equal(jug_capacities.length, 7);
   assert.ok(pour(jug_capacities, JSON.parse(level.answer!)).includes(target));
-});
-
-Deno.test("jugs: legal moves that miss the target score 0.01, others 0", () => {
-  const puzzle = { jug_capacities: [5, 3, 8], target: 2, min_moves: 2 };
-  const score = (answer: string) => scoreTaskAnswer("jugs", answer, { metadata: { puzzle } });
-  assert.equal(score('["fill A", "pour A->B"]'), 1);
-  assert.equal(score('["fill A", "pour A->B", "empty A"]'), 0.01);
-  assert.equal(score('["fill A", "pour A->A"]'), 0.01);
-  assert.equal(score("[]"), 0.01);
-  assert.equal(score('[" fill  A", "pour\\tA->B "]'), 1);
-  for (
-    const text of ['["fill D"]', '["fill @"]', '["FILL A"]', '["fillA"]', "[1]", "{}", "fill A"]
-  ) {
-    assert.equal(score(text), 0, text);
-  }
-});
-
-Deno.test("long answers are refused or scored quickly", () => {
-  const long = [
-    "A=1,".repeat(250_000),
-    "=".repeat(1_000_000),
-    `[${"1,".repeat(500_000)}1]`,
-    `[${"[1],".repeat(250_000)}[1]]`,
-    `[${'"fill A",'.repeat(110_000)}"fill A"]`,
-    "[".repeat(1_000_000),
-    "1 ".repeat(500_000),
-    `x${"\n".repeat(1_000_000)}x`,
-  ];
-  const names = [
-    "cryptarithm",
-    "graph_color",
-    "jugs",
-    "binary_matrix",
-    "game_of_life",
-    "group_anagrams",
-    "letter_jumble",
-    "manipulate_matrix",
-    "number_filtering",
-    "ab",
-  ];
-  for (const name of names) {
-    const entry = createDataset(name, { seed: 1 }).entry(0);
-    for (const text of long) {
-      // The limit is 50 ms. The test allows more, in case the machine is busy.
-      assertFast(300, () => {
-        const score = scoreAnswer(text, entry);
-        assert.ok(score <= 0.02, `${name}: ${score} for ${text.slice(0, 8)}`);
-      }, `${name}: ${text.slice(0, 8)}`);
-    }
-  }
 });

@@ -193,3 +193,39 @@ Deno.test("fractions are reduced to lowest terms in the style of the question", 
     }
   }
 });
+
+Deno.test("G26: 0 has no negative power", () => {
+  const options = { seed: 1, size: 300, min_base: -0.0001, max_base: 0.0001, min_exponent: 1 };
+  let zeros = 0;
+  for (const { answer, metadata } of createDataset("power_function", options)) {
+    assert.ok(Number.isFinite(metadata["solution"]));
+    if (metadata["base"] !== 0) continue;
+    zeros++;
+    assert.equal(answer, "0.0");
+    assert.ok((metadata["exponent"] as number) > 0);
+  }
+  assert.ok(zeros > 20, `${zeros} bases are 0`);
+});
+
+Deno.test("G27: a half is rounded away from zero, and nothing is divided by zero", () => {
+  const options = {
+    seed: 1,
+    size: 1000,
+    min_num_decimal_places: 0,
+    max_num_decimal_places: 0,
+    max_terms: 3,
+    precision: 2,
+  };
+  let halves = 0;
+  for (const { question, answer } of createDataset("decimal_arithmetic", options)) {
+    assert.match(answer!, /^-?\d+(\.\d+)?$/);
+    const simple = /^Work out \(?(\d+)\/(\d+)\)? exactly/.exec(question);
+    if (simple === null) continue;
+    const quotient = Number(simple[1]) / Number(simple[2]);
+    if (quotient !== 1.125 && quotient !== 0.125 && quotient !== 0.625) continue;
+    // Rounding half to even, like the original, would give 1.1, 0.12 and 0.62.
+    assert.equal(answer, { 1.125: "1.1", 0.125: "0.13", 0.625: "0.63" }[quotient]);
+    halves++;
+  }
+  assert.ok(halves > 0);
+});

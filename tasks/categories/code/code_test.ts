@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { RandomStream } from "../../../core/philox.ts";
 import { createDataset } from "../../dataset.ts";
-import { scoreTaskAnswer } from "../../registry.ts";
 import { readGoldenLines } from "../../../tests/golden.ts";
 import { jsonDistance, pythonJson } from "./codeio.ts";
 import { SNIPPETS, sourceOf } from "./codeio.ts";
@@ -168,23 +167,4 @@ Deno.test("codeio: the distance of JSON trees", () => {
     assert.ok(Math.abs(jsonDistance(b, a) - distance) < 1e-9, label);
   }
   assert.equal(jsonDistance(new Array(1000).fill(0), new Array(1000).fill(1)), Infinity);
-});
-
-Deno.test("codeio: wrong answers score by the rule", () => {
-  const entry = { answer: '{"a": 10, "b": "xy"}' };
-  const score = (answer: string) => scoreTaskAnswer("codeio", answer, entry);
-  assert.equal(score('{"b": "xy", "a": 10.0}'), 1);
-  assert.equal(score('Here: {"a": 10, "b": "xy"}'), 20 / 23);
-  assert.equal(score("x".repeat(1000) + '{"a":10,"b":"xy"}'), 0.2);
-  // Two letters are changed. The limit is a fifth of 20 characters.
-  assert.ok(Math.abs(score('{"a": 10, "b": "zz"}') - 0.5) < 1e-12);
-  assert.equal(score('{"c": [1, 2, 3, 4]}'), 0.01);
-  // 10 and 10.5 differ by a twentieth of the longer text's 4 characters.
-  assert.ok(Math.abs(score('{"a": 10.5, "b": "xy"}') - (1 - 0.2 / (0.2 * 22))) < 1e-12);
-  const floats = { answer: '{"b": 1, "a": 10.0}' };
-  const scoreFloats = (answer: string) => scoreTaskAnswer("codeio", answer, floats);
-  assert.equal(scoreFloats('{"a": 10, "b": true}'), 1);
-  assert.ok(Math.abs(scoreFloats('{"a": 11.0, "b": 1}') - (1 - 0.4 / (0.2 * 19))) < 1e-12);
-  assert.equal(score('{"a": 10, "b": "xy"}}'), 20 / 21);
-  assert.equal(score("10"), 0);
 });

@@ -180,6 +180,18 @@ Deno.test("knight swap: a search on the question's board agrees on the fewest mo
   assert.ok(impossible > 40, String(impossible));
 });
 
+Deno.test("G20: the number of knights is drawn up to max_pieces", () => {
+  const seen = new Set<number>();
+  const options = { seed: 1, size: 60, min_pieces: 1, max_pieces: 3, min_steps: 1, max_nodes: 12 };
+  for (const { metadata } of createDataset("knight_swap", options)) {
+    const pieces = Object.values(metadata["pieces"] as Record<string, string | null>);
+    const [white, black] = ["w", "B"].map((color) => pieces.filter((one) => one === color).length);
+    assert.equal(white, black);
+    seen.add(white!);
+  }
+  assert.deepEqual([...seen].sort(), [1, 2, 3]);
+});
+
 Deno.test("boxnet: the question suffices to carry every box to a target", () => {
   const sets = [{ size: 150 }, {
     size: 60,

@@ -127,6 +127,13 @@ Deno.test("survo: the listed numbers fill the zeros so that all sums are right",
   }
 });
 
+Deno.test("G3: survo without a seed works; survo and kakurasu have both indices", () => {
+  for (const task of ["survo", "kakurasu"]) {
+    const { metadata } = createDataset(task, { seed: null }).entry(7);
+    assert.deepEqual([metadata["source_idx"], metadata["source_index"]], [7, 7]);
+  }
+});
+
 /** Counts the solutions of weighted sums, row by row, with the remaining column sums. */
 function countGrids(rowSums: number[], columnSums: number[]): number {
   const columns = columnSums.length;

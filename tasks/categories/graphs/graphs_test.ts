@@ -166,45 +166,6 @@ Deno.test("quantum locks: the sequence works and no shorter one exists", () => {
   assert.equal(levels.size, 10);
 });
 
-const LOCK = {
-  answer: "A → B",
-  metadata: {
-    source_dataset: "quantum_lock",
-    solution_path: ["A", "B"],
-    target_value: 4,
-    buttons: [
-      { name: "A", type: "add", value: 2, active_state: "any" },
-      { name: "B", type: "multiply", value: 2, active_state: "green" },
-      { name: "C", type: "subtract", value: 1, active_state: "red" },
-    ],
-    initial_state: "red",
-    initial_value: 0,
-  },
-};
-
-Deno.test("quantum locks: the shortest length scores 1, others 0.5; idle presses count", () => {
-  const rows: [string, number][] = [
-    ["A → B", 1],
-    ["aa", 1],
-    ["`[A, A]`.", 1],
-    ["B A B", 0.5],
-    ["B A A", 0.5],
-    ["A A A", 0],
-    ["A", 0],
-    ["A → D", 0],
-    ["→", 0],
-  ];
-  for (const [answer, expected] of rows) {
-    assert.equal(scoreAnswer(answer, LOCK), expected, answer);
-  }
-});
-
-Deno.test("V16: letters are not picked out of prose", () => {
-  const original = 0.5, answer = "Add first: A, then B; C stays";
-  assert.equal(scoreAnswer(answer, LOCK), 0);
-  assert.notEqual(original, 0);
-});
-
 /** Parses the facts of a story, sentence by sentence. */
 function readFamily(story: string) {
   const female = new Map<string, boolean>(), spouse = new Map<string, string>();
@@ -274,28 +235,6 @@ Deno.test("families: the story determines exactly the word of the answer", () =>
     }
   }
   assert.equal(seen.size, 16);
-});
-
-Deno.test("G7: the role is that of the asked person, for nieces, nephews and in-laws", () => {
-  const story =
-    "Hugo is married to his wife Vera. They have a son called Karl and a daughter called " +
-    "Dora. Karl is married to his wife Ines. They have a daughter called Lena.";
-  const rows = [
-    { one: "Lena", other: "Dora", ours: "niece" },
-    { one: "Hugo", other: "Ines", ours: "father-in-law" },
-    { one: "Vera", other: "Ines", ours: "mother-in-law" },
-  ];
-  // For the first row, the original uses Karl's relation; for the others, it gives what Ines is.
-  const original = ["nephew", "daughter-in-law", "daughter-in-law"];
-  rows.forEach(({ one, other, ours }, i) => {
-    assert.deepEqual(relations(story, one, other), [ours]);
-    assert.notEqual(original[i], ours);
-  });
-  const answers = new Set<string>();
-  const options = { seed: 6, size: 400, min_family_size: 9, max_family_size: 11 };
-  for (const { answer } of createDataset("family_relationships", options)) answers.add(answer!);
-  for (const { ours } of rows) assert.ok(answers.has(ours), ours);
-  assert.ok(!answers.has("daughter-in-law"));
 });
 
 Deno.test("families need enough different names", () => {

@@ -1,7 +1,5 @@
 import assert from "node:assert/strict";
 import { createDataset } from "../../dataset.ts";
-import { curriculumConfig } from "../../curriculum/levels.ts";
-import { getTask, scoreAnswer } from "../../registry.ts";
 
 function acreParts(question: string) {
   const lines = question.split("\n");
@@ -117,26 +115,4 @@ Deno.test("list_functions: the question's examples lead to the answer, mostly to
   }
   assert.equal(used.size, RULES.length);
   assert.ok(unique > 0.97 * all, `${unique} of ${all} have one answer`);
-});
-
-Deno.test("G2: entries do not depend on the run or the size, unlike the original's", () => {
-  const original = { list_functions: "20 of 300 change", acre: "depends on size" };
-  for (const task of Object.keys(original)) {
-    const small = createDataset(task, { seed: 3, size: 5 }),
-      large = createDataset(task, { seed: 3, size: 900 });
-    for (let i = 0; i < 5; i++) assert.deepEqual(small.entry(i), large.entry(i));
-  }
-});
-
-Deno.test("G25: tasks without difficulty have an empty one and no curriculum", () => {
-  for (const task of ["acre", "list_functions"]) {
-    const entry = createDataset(task, { seed: 3 }).entry(0);
-    assert.deepEqual(entry.metadata["difficulty"], {});
-    assert.equal(getTask(task).curriculum, undefined);
-    assert.equal(scoreAnswer(entry.answer, entry), 1);
-    assert.throws(
-      () => curriculumConfig(getTask(task), { "*": 1 }),
-      /has no difficulty levels/,
-    );
-  }
 });

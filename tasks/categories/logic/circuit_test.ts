@@ -86,3 +86,13 @@ Deno.test("circuit_logic: without reuse each input has one gate; after Z comes A
     assert.deepEqual(used, inputs);
   }
 });
+
+Deno.test("G22: gates with one input are never NAND, and the legend has every gate once", () => {
+  const config = { seed: 1, size: 300, min_inputs: 1, max_inputs: 1 };
+  for (const { question, metadata } of createDataset("circuit_logic", config)) {
+    const legend = [...question.matchAll(/ is (AND|NAND|XOR|OR|NOR): /g)].map((match) => match[1]);
+    assert.equal(new Set(legend).size, legend.length);
+    assert.ok(legend.includes(metadata["final_gate"] as string));
+    assert.ok(!legend.includes("NAND"));
+  }
+});

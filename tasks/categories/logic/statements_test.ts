@@ -153,26 +153,6 @@ Deno.test("knights_knaves: the recorded puzzles have one solution, the recorded 
   }
 });
 
-Deno.test("knights_knaves: k right roles of n score 0.3 + 0.7·k/n, in any form", () => {
-  const answer = "Mia is a hero, Noah is a villain, and Luke is a hero.";
-  const entry = {
-    answer,
-    metadata: { knight_knave_terms: { knight: "hero", knave: "villain" } },
-  };
-  const cases: [string, number][] = [
-    ["luke HERO noah villain (Mia, hero)", 1],
-    ["Mia is a hero, Noah is a hero, and Luke is a hero.", 0.3 + 0.7 * 2 / 3],
-    ["Mia is a villain, Noah is a hero, and Luke is a hero.", 0.3 + 0.7 / 3],
-    ["Mia is a villain, Noah is a hero, and Luke is a villain.", 0],
-    ["Mia is a hero, and Noah is a villain.", 0],
-    ["Mia is a hero, Noah is a villain, Luke is a hero, and Ada is a hero.", 0],
-    ["hero villain hero", 0],
-  ];
-  for (const [given, score] of cases) {
-    assert.equal(scoreTaskAnswer("knights_knaves", given, entry), score, given);
-  }
-});
-
 /** Whether a statement of self_reference is true for an assignment of truth values. */
 function holdsFor(text: string, declared: readonly boolean[]): boolean {
   const trueOnes = declared.filter(Boolean).length, falseOnes = declared.length - trueOnes;

@@ -1,7 +1,7 @@
 /** Solves binary_matrix, the Games of Life and manipulate_matrix again from their questions. */
 import assert from "node:assert/strict";
 import { createDataset, type DatasetOptions } from "../../../dataset.ts";
-import { scoreTaskAnswer, validateTaskConfig } from "../../../registry.ts";
+import { validateTaskConfig } from "../../../registry.ts";
 import type { Entry } from "../../../types.ts";
 import { lifeStep } from "./life.ts";
 import { COMMON_PERIOD, DYING_PATTERNS, OSCILLATORS } from "./game_of_life_halting.ts";
@@ -34,20 +34,6 @@ Deno.test("binary_matrix: the shortest distance to any of the zeros", () => {
     assert.equal(answer, text(distances));
     assert.deepEqual(metadata["solution"], distances);
   }
-});
-
-Deno.test("binary_matrix: a list is read, not evaluated (V5)", () => {
-  const entry = { answer: "0 1\n1 2" };
-  const score = (answer: string) => scoreTaskAnswer("binary_matrix", answer, entry);
-  assert.equal(score("0 1\n1 2"), 1);
-  assert.equal(score("[[0, 1], [1, 2]]"), 0.1);
-  assert.equal(score("((0, 1), [1, '2'])"), 0.1);
-  assert.equal(score("0 1\n1 2\n"), 0);
-  assert.equal(score("[[0, 1.0], [1, 2]]"), 0);
-  // The original executes this as Python and gets the right list.
-  const original = 0.1, expression = "[[0, 1], [1, 1 + 1]]";
-  assert.notEqual(score(expression), original);
-  assert.equal(score(expression), 0);
 });
 
 /** One step on a torus, computed cell by cell. */
@@ -97,25 +83,6 @@ Deno.test("game_of_life: the weight sets the cells unless their number is given 
   assert.equal(filled({ filled_cells_weights: 0.29, grid_size_x: 9, grid_size_y: 3 }), 7);
   assert.equal(filled({ filled_cells_weights: 0.5, filled_cells: 10 }), 10);
   assert.throws(() => filled({ filled_cells: 101 }), /filled_cells: must be at most/);
-});
-
-Deno.test("game_of_life: right cells count, surplus ones cost, other JSON is 0 (V2, V19)", () => {
-  const entry = { answer: "[[0,1,0],[1,1,0],[0,0,0]]" };
-  const score = (answer: string) => scoreTaskAnswer("game_of_life", answer, entry);
-  assert.equal(score("[[0, 1, 0], [1, 1, 0], [0, 0, 0]]"), 1);
-  assert.equal(score("[[0,1,0],[1,1,0],[0,0,1]]"), 8 / 9);
-  assert.equal(score("[[0,1,0],[1,1,0]]"), 6 / 9);
-  assert.equal(score("[[0,1],[1,1,0],[0,0,0.0]]"), 8 / 9);
-  // In the original, nine surplus cells cost nothing, and a map raises an error.
-  const original = { surplus: 1, map: "KeyError: 0" };
-  const surplus = "[[0,1,0,1,1,1],[1,1,0,1,1,1],[0,0,0,1,1,1]]";
-  assert.notEqual(score(surplus), original.surplus);
-  assert.equal(score(surplus), 9 / 18);
-  assert.notEqual(score("{}"), original.map);
-  assert.equal(score("{}"), 0);
-  for (const other of ["[0,1,0]", "7", "null", "[[", "The board: [[0]]"]) {
-    assert.equal(score(other), 0);
-  }
 });
 
 Deno.test("the patterns of game_of_life_halting oscillate in their boxes, or die", () => {
@@ -174,21 +141,6 @@ Deno.test("game_of_life_halting: the question's board, simulated step by step", 
     answers.set(answer, (answers.get(answer) ?? 0) + 1);
   }
   assert.ok(answers.get("True")! > 40 && answers.get("False")! > 40);
-});
-
-Deno.test("game_of_life_halting: only the right word is right (V6)", () => {
-  const entry = { answer: "False" };
-  const score = (answer: string) => scoreTaskAnswer("game_of_life_halting", answer, entry);
-  const original = 1;
-  for (const wrong of ["True", "0", "I do not know", "False."]) {
-    assert.notEqual(score(wrong), original);
-    assert.equal(score(wrong), 0);
-  }
-  assert.equal(score(" FALSE\n"), 1);
-  assert.throws(
-    () => createDataset("game_of_life_halting", { difficulty: 2 }),
-    /grid_size_x: must be at least 13 for difficulty = 2, found 12/,
-  );
 });
 
 type Operation = (matrix: number[][], rows: number, columns: number) => number[][];
@@ -292,13 +244,4 @@ Deno.test("manipulate_matrix: each weight drives its own transform (G11)", () =>
       for (const { transform } of operations) assert.equal(transform, kind);
     }
   }
-});
-
-Deno.test("manipulate_matrix: other white space is right, surplus text costs a share", () => {
-  const score = (answer: string) =>
-    scoreTaskAnswer("manipulate_matrix", answer, { answer: "1 2\n3 4" });
-  assert.equal(score(" 1  2 \n3\t4\n"), 1);
-  assert.equal(score("Result:\n1 2\n3 4"), 7 / 15);
-  assert.equal(score("1 2 3 4"), 0);
-  assert.equal(score("[[1, 2], [3, 4]]"), 0);
 });

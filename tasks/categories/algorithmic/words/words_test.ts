@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
 import { createDataset } from "../../../dataset.ts";
-import { scoreTaskAnswer } from "../../../registry.ts";
 import { story, storyWords } from "../../../text/story.ts";
 import {
   decodeWords,
@@ -44,21 +43,6 @@ Deno.test("words of every wanted length are drawn and spelled backward", () => {
     lengths.add(word.length);
   }
   assert.deepEqual([...lengths].sort(), [4, 5, 6]);
-});
-
-Deno.test("spelling scores a share for each letter in place", () => {
-  const cases: [string, number][] = [
-    ["nus", 1],
-    ["NUS", 1],
-    ["nusx", 0.8],
-    ["nu", 2 / 3],
-    ["sun", 1 / 3],
-    ["xxx", 0],
-    ["xnus", 0],
-  ];
-  for (const [answer, expected] of cases) {
-    assert.equal(scoreTaskAnswer("spell_backward", answer, { answer: "nus" }), expected, answer);
-  }
 });
 
 Deno.test("the story consists of plain words in sentences", () => {
