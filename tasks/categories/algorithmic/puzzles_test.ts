@@ -2,12 +2,8 @@
 import assert from "node:assert/strict";
 import { createDataset, type DatasetOptions } from "../../dataset.ts";
 import { scoreAnswer } from "../../registry.ts";
-import type { Entry } from "../../types.ts";
+import { entriesOf } from "../../testing.ts";
 import { moveText, solveJugs } from "./jugs.ts";
-
-function* entries(name: string, variants: DatasetOptions[]): Generator<Entry> {
-  for (const options of variants) yield* createDataset(name, { seed: 8, size: 80, ...options });
-}
 
 Deno.test("cryptarithm: the addition of the question holds for the digits of the answer", () => {
   const variants: DatasetOptions[] = [
@@ -16,7 +12,7 @@ Deno.test("cryptarithm: the addition of the question holds for the digits of the
     { min_words: 20, max_words: 50, size: 40 },
   ];
   let zeros = 0;
-  for (const { question, answer, metadata } of entries("cryptarithm", variants)) {
+  for (const { question, answer, metadata } of entriesOf("cryptarithm", variants)) {
     const lines = question.split("\n\n")[1]!.split("\n");
     assert.ok(/^-+$/.test(lines.at(-2)!) && lines.at(-3)!.startsWith("+ "));
     assert.ok(lines.every((line) => line.length === lines[0]!.length));
@@ -44,7 +40,7 @@ Deno.test("graph_color: a search finds a colouring of the question's graph", () 
     { min_num_vertices: 1, max_num_vertices: 6, edge_probability: 0.5 },
     { num_colors: 4, max_num_vertices: 14, edge_probability: 0.3 },
   ];
-  for (const entry of entries("graph_color", variants)) {
+  for (const entry of entriesOf("graph_color", variants)) {
     const [vertices, edges, colors] = ["Vertices", "Edges", "Colours"].map((name) =>
       new RegExp(`^${name}: (.*)$`, "m").exec(entry.question)![1]!.match(/\d+/g)?.map(Number) ?? []
     ) as [number[], number[], number[]];
@@ -148,7 +144,7 @@ Deno.test("jugs: the answer solves the puzzle of the question and nothing shorte
     { size: 60 },
     { num_jugs: 4, difficulty: 6, size: 60 },
   ];
-  for (const entry of entries("jugs", variants)) {
+  for (const entry of entriesOf("jugs", variants)) {
     const [, sizes, target] = /litres: (.*?)\. There is .* Measure out (\d+) litre/.exec(
       entry.question,
     )!;

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { createDataset } from "../../dataset.ts";
 import { scoreAnswer, scoreTaskAnswer } from "../../registry.ts";
+import { entriesOf } from "../../testing.ts";
 
 /** A decimal text in units of 10^-30. */
 function units(text: string): bigint {
@@ -85,28 +86,30 @@ Deno.test("decimal expressions: within half a unit of the last significant digit
 });
 
 Deno.test("powers: as exact as repeated multiplication; 3 digits suffice for the score", () => {
-  for (const options of [{}, { min_base: -0.01, max_base: 0.01 }, { max_exponent: 120 }]) {
-    for (const entry of createDataset("power_function", { seed: 3, size: 150, ...options })) {
-      const [base, exponent] = /is \(?([-\d.]+)\)? to the power (-?\d+)\?/.exec(entry.question)!
-        .slice(1).map(Number) as [number, number];
-      assert.equal(base, entry.metadata["base"]);
-      let value = 1;
-      for (let i = 0; i < Math.abs(exponent) / 2; i++) value *= base;
-      const other = Math.abs(exponent) % 2 === 1 ? value / base : value;
-      const logarithm = (Math.log(Math.abs(value)) + Math.log(Math.abs(other))) *
-        Math.sign(exponent);
-      if (base === 0) assert.ok(exponent >= 0);
-      else {
-        const found = Math.log(Math.abs(Number(entry.answer)));
-        assert.ok(Math.abs(found - logarithm) <= 1e-9 * Math.max(1, Math.abs(found)));
-        assert.equal(Number(entry.answer) < 0, base < 0 && exponent % 2 !== 0, entry.question);
-      }
-      const long = Number(entry.answer).toExponential(20);
-      const tie = /^-?\d\.\d\d50+e/.test(long);
-      const short = tie ? long : Number(entry.answer).toExponential(2);
-      assert.equal(scoreAnswer(short, entry), 1, `${short} for ${entry.answer}`);
-      assert.equal(scoreAnswer(String(Number(entry.answer) * 1.02 + 1e-320), entry), 0.01);
+  for (
+    const entry of entriesOf("power_function", [{}, { min_base: -0.01, max_base: 0.01 }, {
+      max_exponent: 120,
+    }], { seed: 3, size: 150 })
+  ) {
+    const [base, exponent] = /is \(?([-\d.]+)\)? to the power (-?\d+)\?/.exec(entry.question)!
+      .slice(1).map(Number) as [number, number];
+    assert.equal(base, entry.metadata["base"]);
+    let value = 1;
+    for (let i = 0; i < Math.abs(exponent) / 2; i++) value *= base;
+    const other = Math.abs(exponent) % 2 === 1 ? value / base : value;
+    const logarithm = (Math.log(Math.abs(value)) + Math.log(Math.abs(other))) *
+      Math.sign(exponent);
+    if (base === 0) assert.ok(exponent >= 0);
+    else {
+      const found = Math.log(Math.abs(Number(entry.answer)));
+      assert.ok(Math.abs(found - logarithm) <= 1e-9 * Math.max(1, Math.abs(found)));
+      assert.equal(Number(entry.answer) < 0, base < 0 && exponent % 2 !== 0, entry.question);
     }
+    const long = Number(entry.answer).toExponential(20);
+    const tie = /^-?\d\.\d\d50+e/.test(long);
+    const short = tie ? long : Number(entry.answer).toExponential(2);
+    assert.equal(scoreAnswer(short, entry), 1, `${short} for ${entry.answer}`);
+    assert.equal(scoreAnswer(String(Number(entry.answer) * 1.02 + 1e-320), entry), 0.01);
   }
 });
 
@@ -149,21 +152,19 @@ Deno.test("number formats: the largest or smallest of distinct numbers", () => {
     { min_n: 1e12, max_n: 1e13, max_delta: 1e9 },
   ];
   const formats = new Set<string>();
-  for (const options of sets) {
-    for (const entry of createDataset("number_format", { seed: 4, size: 100, ...options })) {
-      const [intro, line] = entry.question.split("\n") as [string, string];
-      const texts = line.split("  "), values = texts.map(candidateUnits);
-      assert.equal(new Set(values).size, texts.length, "distinct as printed");
-      assert.equal(new Set(entry.metadata["candidates"] as number[]).size, texts.length);
-      const largest = intro.includes("largest");
-      const best = values.reduce((a, b) => (a > b) === largest ? a : b);
-      const right = texts[values.indexOf(best)]!;
-      assert.equal(Number(right.replaceAll(",", "")), Number(entry.answer), entry.question);
-      assert.equal(scoreAnswer(right, entry), 1, right);
-      texts.forEach((text) => formats.add(text.replace(/\d+/g, "0").replace(/(0,)+/, "0,")));
-      const wrong = texts.filter((_, i) => values[i] !== best);
-      for (const text of wrong.slice(0, 5)) assert.equal(scoreAnswer(text, entry), 0, text);
-    }
+  for (const entry of entriesOf("number_format", sets, { seed: 4, size: 100 })) {
+    const [intro, line] = entry.question.split("\n") as [string, string];
+    const texts = line.split("  "), values = texts.map(candidateUnits);
+    assert.equal(new Set(values).size, texts.length, "distinct as printed");
+    assert.equal(new Set(entry.metadata["candidates"] as number[]).size, texts.length);
+    const largest = intro.includes("largest");
+    const best = values.reduce((a, b) => (a > b) === largest ? a : b);
+    const right = texts[values.indexOf(best)]!;
+    assert.equal(Number(right.replaceAll(",", "")), Number(entry.answer), entry.question);
+    assert.equal(scoreAnswer(right, entry), 1, right);
+    texts.forEach((text) => formats.add(text.replace(/\d+/g, "0").replace(/(0,)+/, "0,")));
+    const wrong = texts.filter((_, i) => values[i] !== best);
+    for (const text of wrong.slice(0, 5)) assert.equal(scoreAnswer(text, entry), 0, text);
   }
   for (const kind of ["0.0", "0,0.0", "0.0e+0"]) assert.ok(formats.has(kind), [...formats].join());
 });

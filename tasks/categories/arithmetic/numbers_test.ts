@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { createDataset } from "../../dataset.ts";
 import { scoreAnswer } from "../../registry.ts";
+import { entriesOf } from "../../testing.ts";
 import type { Entry } from "../../types.ts";
 
 /** The numbers of a question in their order. */
@@ -9,13 +10,17 @@ function numbersIn({ question }: Entry): number[] {
 }
 
 Deno.test("bits: the ones of the question's number, counted by clearing the lowest one", () => {
-  for (const options of [{}, { max_n: 40 }, { min_n: 2 ** 40, max_n: 2 ** 52 }]) {
-    for (const entry of createDataset("count_bits", { seed: 1, size: 200, ...options })) {
-      let rest = BigInt(numbersIn(entry)[0]!), count = 0;
-      for (; rest > 0n; rest &= rest - 1n) count++;
-      assert.equal(entry.answer, String(count), entry.question);
-      assert.equal(parseInt(entry.metadata["binary"] as string, 2), entry.metadata["number"]);
-    }
+  for (
+    const entry of entriesOf(
+      "count_bits",
+      [{}, { max_n: 40 }, { min_n: 2 ** 40, max_n: 2 ** 52 }],
+      { seed: 1, size: 200 },
+    )
+  ) {
+    let rest = BigInt(numbersIn(entry)[0]!), count = 0;
+    for (; rest > 0n; rest &= rest - 1n) count++;
+    assert.equal(entry.answer, String(count), entry.question);
+    assert.equal(parseInt(entry.metadata["binary"] as string, 2), entry.metadata["number"]);
   }
 });
 

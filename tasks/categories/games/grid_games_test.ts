@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { createDataset } from "../../dataset.ts";
 import { scoreAnswer } from "../../registry.ts";
+import { entriesOf } from "../../testing.ts";
 import { isUniqueLatin } from "./latin_testing.ts";
 
 Deno.test("maze: distances over the drawn maze reach the goal in the answered steps", () => {
@@ -45,40 +46,38 @@ Deno.test("maze: distances over the drawn maze reach the goal in the answered st
 
 Deno.test("n_queens: all placements of the missing queens are the valid answers", () => {
   const sets = [{ size: 150 }, { size: 40, n: 5, max_remove: 5 }, { size: 20, n: 9 }];
-  for (const options of sets) {
-    for (const entry of createDataset("n_queens", { seed: 2, ...options })) {
-      const rows = entry.question.split("\n").filter((line) => /^[Q_]( [Q_])+$/.test(line))
-        .map((line) => line.split(" "));
-      const n = rows.length, found: string[] = [], columns: number[] = [];
-      const place = (row: number) => {
-        if (row === n) {
-          found.push(
-            columns.map((queen) => rows.map((_, c) => c === queen ? "Q" : "_").join(" "))
-              .join("\n"),
-          );
-          return;
-        }
-        for (let c = 0; c < n; c++) {
-          if (rows[row]!.includes("Q") && rows[row]![c] !== "Q") continue;
-          if (columns.some((other, r) => other === c || Math.abs(other - c) === row - r)) continue;
-          columns.push(c);
-          place(row + 1);
-          columns.pop();
-        }
-      };
-      place(0);
-      const valid = entry.metadata["valid_answers"] as string[];
-      assert.deepEqual(valid.toSorted(), found.toSorted());
-      assert.ok(found.includes(entry.answer!));
-      assert.equal(
-        n - rows.flat().filter((cell) => cell === "Q").length,
-        entry.metadata["num_removed"],
-      );
-      for (const answer of found) assert.equal(scoreAnswer(answer, entry), 1);
-      const list = JSON.stringify(entry.answer!.split("\n").map((row) => row.split(" ")));
-      assert.equal(scoreAnswer(list, entry), 0.5);
-      assert.equal(scoreAnswer(entry.answer!.replace("Q", "_"), entry), 0);
-    }
+  for (const entry of entriesOf("n_queens", sets, { seed: 2 })) {
+    const rows = entry.question.split("\n").filter((line) => /^[Q_]( [Q_])+$/.test(line))
+      .map((line) => line.split(" "));
+    const n = rows.length, found: string[] = [], columns: number[] = [];
+    const place = (row: number) => {
+      if (row === n) {
+        found.push(
+          columns.map((queen) => rows.map((_, c) => c === queen ? "Q" : "_").join(" "))
+            .join("\n"),
+        );
+        return;
+      }
+      for (let c = 0; c < n; c++) {
+        if (rows[row]!.includes("Q") && rows[row]![c] !== "Q") continue;
+        if (columns.some((other, r) => other === c || Math.abs(other - c) === row - r)) continue;
+        columns.push(c);
+        place(row + 1);
+        columns.pop();
+      }
+    };
+    place(0);
+    const valid = entry.metadata["valid_answers"] as string[];
+    assert.deepEqual(valid.toSorted(), found.toSorted());
+    assert.ok(found.includes(entry.answer!));
+    assert.equal(
+      n - rows.flat().filter((cell) => cell === "Q").length,
+      entry.metadata["num_removed"],
+    );
+    for (const answer of found) assert.equal(scoreAnswer(answer, entry), 1);
+    const list = JSON.stringify(entry.answer!.split("\n").map((row) => row.split(" ")));
+    assert.equal(scoreAnswer(list, entry), 0.5);
+    assert.equal(scoreAnswer(entry.answer!.replace("Q", "_"), entry), 0);
   }
 });
 
@@ -117,35 +116,33 @@ Deno.test("futoshiki: the drawing of the question has one solution, the answer",
     max_difficulty: 13,
   }];
   let clues = 0, cells = 0;
-  for (const options of sets) {
-    for (const entry of createDataset("futoshiki", { seed: 4, ...options })) {
-      const lines = entry.question.split("\n\n")[1]!.split("\n"),
-        answer = entry.answer!.split("\n");
-      const n = (lines.length + 1) / 2;
-      const grid = (text: string[]) =>
-        text.filter((_, i) => i % 2 === 0).map((line) =>
-          Array.from({ length: n }, (_, c) => Number(line[4 * c]!.replace("_", "0")))
-        );
-      const less: [number, number, number, number][] = [];
-      lines.forEach((line, i) => {
-        for (let c = 0; c < n; c++) {
-          const r = i >> 1, sign = i % 2 === 0 ? line[4 * c + 2] : line[4 * c];
-          if (i % 2 === 0 && sign === "<") less.push([r, c, r, c + 1]);
-          if (i % 2 === 0 && sign === ">") less.push([r, c + 1, r, c]);
-          if (i % 2 === 1 && sign === "∧") less.push([r, c, r + 1, c]);
-          if (i % 2 === 1 && sign === "∨") less.push([r + 1, c, r, c]);
-        }
-      });
-      assert.equal(less.length, (entry.metadata["constraints"] as unknown[]).length);
-      const puzzle = grid(lines);
-      assert.ok(isUniqueLatin(puzzle, grid(answer), less), entry.question);
-      assert.deepEqual(
-        answer.map((line) => line.replace(/\d/g, "_")),
-        lines.map((line) => line.replace(/\d/g, "_")),
+  for (const entry of entriesOf("futoshiki", sets, { seed: 4 })) {
+    const lines = entry.question.split("\n\n")[1]!.split("\n"),
+      answer = entry.answer!.split("\n");
+    const n = (lines.length + 1) / 2;
+    const grid = (text: string[]) =>
+      text.filter((_, i) => i % 2 === 0).map((line) =>
+        Array.from({ length: n }, (_, c) => Number(line[4 * c]!.replace("_", "0")))
       );
-      clues += puzzle.flat().filter((digit) => digit > 0).length;
-      cells += n * n;
-    }
+    const less: [number, number, number, number][] = [];
+    lines.forEach((line, i) => {
+      for (let c = 0; c < n; c++) {
+        const r = i >> 1, sign = i % 2 === 0 ? line[4 * c + 2] : line[4 * c];
+        if (i % 2 === 0 && sign === "<") less.push([r, c, r, c + 1]);
+        if (i % 2 === 0 && sign === ">") less.push([r, c + 1, r, c]);
+        if (i % 2 === 1 && sign === "∧") less.push([r, c, r + 1, c]);
+        if (i % 2 === 1 && sign === "∨") less.push([r + 1, c, r, c]);
+      }
+    });
+    assert.equal(less.length, (entry.metadata["constraints"] as unknown[]).length);
+    const puzzle = grid(lines);
+    assert.ok(isUniqueLatin(puzzle, grid(answer), less), entry.question);
+    assert.deepEqual(
+      answer.map((line) => line.replace(/\d/g, "_")),
+      lines.map((line) => line.replace(/\d/g, "_")),
+    );
+    clues += puzzle.flat().filter((digit) => digit > 0).length;
+    cells += n * n;
   }
   assert.ok(clues < 0.45 * cells, `${clues} clues in ${cells} cells`);
 });

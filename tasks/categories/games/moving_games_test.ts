@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { createDataset } from "../../dataset.ts";
 import { scoreAnswer } from "../../registry.ts";
+import { entriesOf } from "../../testing.ts";
 
 Deno.test("sokoban: the answer, played on the question's board, puts each box on a goal", () => {
   const sets = [
@@ -199,42 +200,40 @@ Deno.test("boxnet: the question suffices to carry every box to a target", () => 
     max_row_num: 7,
     colour_list: ["pink", "x_1"],
   }];
-  for (const options of sets) {
-    for (const entry of createDataset("boxnet", { seed: 4, ...options })) {
-      const places: { box: string; at: number[] }[] = [], targets = new Map<string, number[][]>();
-      for (
-        const [, x, y, sees] of entry.question.matchAll(/^Agent\[(.+), (.+)\] sees (.*?); it/gm)
-      ) {
-        for (const item of sees === "nothing" ? [] : sees!.split(", ")) {
-          const [kind, colour] = [
-            item.slice(0, item.indexOf("_")),
-            item.slice(item.indexOf("_") + 1),
-          ];
-          const at = [Number(x), Number(y)];
-          if (kind === "box") places.push({ box: colour, at });
-          else targets.set(colour, [...targets.get(colour) ?? [], at]);
-        }
+  for (const entry of entriesOf("boxnet", sets, { seed: 4 })) {
+    const places: { box: string; at: number[] }[] = [], targets = new Map<string, number[][]>();
+    for (
+      const [, x, y, sees] of entry.question.matchAll(/^Agent\[(.+), (.+)\] sees (.*?); it/gm)
+    ) {
+      for (const item of sees === "nothing" ? [] : sees!.split(", ")) {
+        const [kind, colour] = [
+          item.slice(0, item.indexOf("_")),
+          item.slice(item.indexOf("_") + 1),
+        ];
+        const at = [Number(x), Number(y)];
+        if (kind === "box") places.push({ box: colour, at });
+        else targets.set(colour, [...targets.get(colour) ?? [], at]);
       }
-      const plan: Record<string, string>[] = [];
-      for (const { box, at } of places) {
-        const [row, column] = targets.get(box)!.shift()!;
-        let [x, y] = at as [number, number];
-        while (x !== row || y !== column) {
-          const agent = `Agent[${x}, ${y}]`;
-          if (x !== row) x += Math.sign(row! - x);
-          else y += Math.sign(column! - y);
-          plan.push({ [agent]: `move(box_${box}, square[${x}, ${y}])` });
-        }
-        plan.push({ [`Agent[${x}, ${y}]`]: `move(box_${box}, target_${box})` });
-      }
-      assert.equal(scoreAnswer(JSON.stringify(plan), entry), 1);
-      const delivered = (places.length - 1) / places.length;
-      assert.equal(
-        scoreAnswer(JSON.stringify(plan.slice(0, -1)), entry),
-        Math.max(0.05, delivered),
-      );
-      assert.equal(scoreAnswer("[]", entry), 0.05);
     }
+    const plan: Record<string, string>[] = [];
+    for (const { box, at } of places) {
+      const [row, column] = targets.get(box)!.shift()!;
+      let [x, y] = at as [number, number];
+      while (x !== row || y !== column) {
+        const agent = `Agent[${x}, ${y}]`;
+        if (x !== row) x += Math.sign(row! - x);
+        else y += Math.sign(column! - y);
+        plan.push({ [agent]: `move(box_${box}, square[${x}, ${y}])` });
+      }
+      plan.push({ [`Agent[${x}, ${y}]`]: `move(box_${box}, target_${box})` });
+    }
+    assert.equal(scoreAnswer(JSON.stringify(plan), entry), 1);
+    const delivered = (places.length - 1) / places.length;
+    assert.equal(
+      scoreAnswer(JSON.stringify(plan.slice(0, -1)), entry),
+      Math.max(0.05, delivered),
+    );
+    assert.equal(scoreAnswer("[]", entry), 0.05);
   }
 });
 

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { createDataset } from "../../dataset.ts";
 import { scoreAnswer } from "../../registry.ts";
+import { entriesOf } from "../../testing.ts";
 
 /**
  * All values that the numbers can be combined to, as texts "numerator/denominator", by recursion.
@@ -97,33 +98,31 @@ Deno.test("survo: the listed numbers fill the zeros so that all sums are right",
     min_num: 40,
     max_num: 2000,
   }];
-  for (const options of sets) {
-    for (const entry of createDataset("survo", { seed: 3, size: 100, ...options })) {
-      const table = (text: string) =>
-        text.split("\n").filter((line) => /^\d+( \d+)+$/.test(line)).map((line) =>
-          line.split(" ").map(Number)
-        );
-      const puzzle = table(entry.question), filled = table(entry.answer!), n = puzzle.length;
-      const listed = /exactly once: ([\d, ]+)\n/.exec(entry.question)![1]!.split(", ").map(
-        Number,
+  for (const entry of entriesOf("survo", sets, { seed: 3, size: 100 })) {
+    const table = (text: string) =>
+      text.split("\n").filter((line) => /^\d+( \d+)+$/.test(line)).map((line) =>
+        line.split(" ").map(Number)
       );
-      const added: number[] = [];
-      for (let r = 0; r < n; r++) {
-        for (let c = 0; c < n; c++) {
-          if (puzzle[r]![c] === 0) added.push(filled[r]![c]!);
-          else assert.equal(filled[r]![c], puzzle[r]![c]);
-        }
+    const puzzle = table(entry.question), filled = table(entry.answer!), n = puzzle.length;
+    const listed = /exactly once: ([\d, ]+)\n/.exec(entry.question)![1]!.split(", ").map(
+      Number,
+    );
+    const added: number[] = [];
+    for (let r = 0; r < n; r++) {
+      for (let c = 0; c < n; c++) {
+        if (puzzle[r]![c] === 0) added.push(filled[r]![c]!);
+        else assert.equal(filled[r]![c], puzzle[r]![c]);
       }
-      assert.deepEqual(added.toSorted(), listed.toSorted());
-      const columns = filled[0]!.map((_, c) => filled.map((row) => row[c]!));
-      for (const line of [...filled, ...columns]) {
-        assert.equal(line.slice(0, -1).reduce((a, b) => a + b), line.at(-1));
-      }
-      const wrong = structuredClone(filled);
-      wrong[0]![0]!++;
-      assert.equal(scoreAnswer(wrong.map((row) => row.join(" ")).join("\n"), entry), 0);
-      assert.equal(entry.metadata["source_idx"], entry.metadata["source_index"]);
     }
+    assert.deepEqual(added.toSorted(), listed.toSorted());
+    const columns = filled[0]!.map((_, c) => filled.map((row) => row[c]!));
+    for (const line of [...filled, ...columns]) {
+      assert.equal(line.slice(0, -1).reduce((a, b) => a + b), line.at(-1));
+    }
+    const wrong = structuredClone(filled);
+    wrong[0]![0]!++;
+    assert.equal(scoreAnswer(wrong.map((row) => row.join(" ")).join("\n"), entry), 0);
+    assert.equal(entry.metadata["source_idx"], entry.metadata["source_index"]);
   }
 });
 
@@ -161,51 +160,52 @@ Deno.test("kakurasu: exactly one grid has the question's sums, the answer", () =
     max_cols: 7,
     p_ones: 0.4,
   }];
-  for (const options of sets) {
-    for (const entry of createDataset("kakurasu", { seed: 4, ...options })) {
-      const sums = (side: string) =>
-        new RegExp(`Sums of the ${side}, from the \\w+: ([\\d, ]+)`).exec(entry.question)![1]!
-          .split(", ").map(Number);
-      const rowSums = sums("rows"), columnSums = sums("columns");
-      assert.equal(countGrids(rowSums, columnSums), 1, entry.question);
-      const grid = entry.answer!.split("\n").map((line) => line.split(" ").map(Number));
-      assert.deepEqual(grid.map((row) => row.reduce((s, x, i) => s + x * (i + 1), 0)), rowSums);
-      assert.deepEqual(
-        columnSums.map((_, c) => grid.reduce((s, row, r) => s + row[c]! * (r + 1), 0)),
-        columnSums,
-      );
-      assert.equal(scoreAnswer(entry.answer!.replace("1", "0"), entry), 0);
-      assert.equal(scoreAnswer(entry.answer! + "\n0 0", entry), 0);
-      assert.equal(scoreAnswer(entry.answer!.replaceAll(" ", ""), entry), 1);
-    }
+  for (const entry of entriesOf("kakurasu", sets, { seed: 4 })) {
+    const sums = (side: string) =>
+      new RegExp(`Sums of the ${side}, from the \\w+: ([\\d, ]+)`).exec(entry.question)![1]!
+        .split(", ").map(Number);
+    const rowSums = sums("rows"), columnSums = sums("columns");
+    assert.equal(countGrids(rowSums, columnSums), 1, entry.question);
+    const grid = entry.answer!.split("\n").map((line) => line.split(" ").map(Number));
+    assert.deepEqual(grid.map((row) => row.reduce((s, x, i) => s + x * (i + 1), 0)), rowSums);
+    assert.deepEqual(
+      columnSums.map((_, c) => grid.reduce((s, row, r) => s + row[c]! * (r + 1), 0)),
+      columnSums,
+    );
+    assert.equal(scoreAnswer(entry.answer!.replace("1", "0"), entry), 0);
+    assert.equal(scoreAnswer(entry.answer! + "\n0 0", entry), 0);
+    assert.equal(scoreAnswer(entry.answer!.replaceAll(" ", ""), entry), 1);
   }
 });
 
 Deno.test("mahjong: the rounds of the question, played with letters, end in the answer", () => {
   const seen = new Map<string, number>();
-  for (const options of [{}, { min_num_rounds: 1, max_num_rounds: 3 }]) {
-    for (const entry of createDataset("mahjong_puzzle", { seed: 5, size: 150, ...options })) {
-      let hand = [.../beginning: ([A-Z]{13})\n/.exec(entry.question)![1]!];
-      let result = "";
-      const rounds = [...entry.question.matchAll(/Round \d+: add ([A-Z]), remove ([A-Z])/g)];
-      for (const [, add, remove] of rounds) {
-        const others = "ABCDEFGHIJKLMNOPQRSTUVWXYZ";
-        const runs = Array.from({ length: 24 }, (_, i) => others.slice(i, i + 3))
-          .filter((run) => run.includes(add!));
-        const isPeng = hand.filter((card) => card === add).length >= 2;
-        const isChi = runs.some((run) =>
-          [...run.replace(add!, "")].every((card) => hand.includes(card))
-        );
-        result = isPeng ? "Peng" : isChi ? "Chi" : "Pass";
-        hand.push(add!);
-        const at = hand.indexOf(remove!);
-        assert.ok(at >= 0);
-        hand = hand.filter((_, i) => i !== at);
-      }
-      assert.equal(entry.answer, result);
-      assert.equal(rounds.length, (entry.metadata["rounds"] as unknown[]).length);
-      seen.set(result, (seen.get(result) ?? 0) + 1);
+  for (
+    const entry of entriesOf("mahjong_puzzle", [{}, { min_num_rounds: 1, max_num_rounds: 3 }], {
+      seed: 5,
+      size: 150,
+    })
+  ) {
+    let hand = [.../beginning: ([A-Z]{13})\n/.exec(entry.question)![1]!];
+    let result = "";
+    const rounds = [...entry.question.matchAll(/Round \d+: add ([A-Z]), remove ([A-Z])/g)];
+    for (const [, add, remove] of rounds) {
+      const others = "ABCDEFGHIJKLMNOPQRSTUVWXYZ";
+      const runs = Array.from({ length: 24 }, (_, i) => others.slice(i, i + 3))
+        .filter((run) => run.includes(add!));
+      const isPeng = hand.filter((card) => card === add).length >= 2;
+      const isChi = runs.some((run) =>
+        [...run.replace(add!, "")].every((card) => hand.includes(card))
+      );
+      result = isPeng ? "Peng" : isChi ? "Chi" : "Pass";
+      hand.push(add!);
+      const at = hand.indexOf(remove!);
+      assert.ok(at >= 0);
+      hand = hand.filter((_, i) => i !== at);
     }
+    assert.equal(entry.answer, result);
+    assert.equal(rounds.length, (entry.metadata["rounds"] as unknown[]).length);
+    seen.set(result, (seen.get(result) ?? 0) + 1);
   }
   for (const result of ["Peng", "Chi", "Pass"]) assert.ok(seen.get(result)! > 60, result);
 });

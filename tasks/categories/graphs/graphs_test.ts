@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { createDataset } from "../../dataset.ts";
 import { scoreAnswer, validateTaskConfig } from "../../registry.ts";
+import { entriesOf } from "../../testing.ts";
 
 Deno.test("course schedules: repeatedly taking every available course agrees", () => {
   for (
@@ -30,39 +31,35 @@ Deno.test("course schedules: repeatedly taking every available course agrees", (
 Deno.test("largest islands: the area is counted again by spreading the smallest label", () => {
   let empty = 0;
   const sets = [{}, { min_rows: 1, min_cols: 1, max_num_islands: 9 }, { max_island_size: 40 }];
-  for (const options of sets) {
-    for (const entry of createDataset("largest_island", { seed: 2, size: 120, ...options })) {
-      const rows = entry.question.split("\n").filter((line) => /^[01]( [01])*$/.test(line))
-        .map((line) => line.split(" "));
-      const labels = rows.map((row, r) =>
-        row.map((cell, c) => cell === "1" ? r * 1000 + c + 1 : 0)
-      );
-      for (let changed = true; changed;) {
-        changed = false;
-        for (let r = 0; r < rows.length; r++) {
-          for (let c = 0; c < rows[0]!.length; c++) {
-            for (
-              const other of [
-                labels[r + 1]?.[c],
-                labels[r]![c + 1],
-                labels[r - 1]?.[c],
-                labels[r]![c - 1],
-              ]
-            ) {
-              if (!other || labels[r]![c] === 0 || other >= labels[r]![c]!) continue;
-              labels[r]![c] = other;
-              changed = true;
-            }
+  for (const entry of entriesOf("largest_island", sets, { seed: 2, size: 120 })) {
+    const rows = entry.question.split("\n").filter((line) => /^[01]( [01])*$/.test(line))
+      .map((line) => line.split(" "));
+    const labels = rows.map((row, r) => row.map((cell, c) => cell === "1" ? r * 1000 + c + 1 : 0));
+    for (let changed = true; changed;) {
+      changed = false;
+      for (let r = 0; r < rows.length; r++) {
+        for (let c = 0; c < rows[0]!.length; c++) {
+          for (
+            const other of [
+              labels[r + 1]?.[c],
+              labels[r]![c + 1],
+              labels[r - 1]?.[c],
+              labels[r]![c - 1],
+            ]
+          ) {
+            if (!other || labels[r]![c] === 0 || other >= labels[r]![c]!) continue;
+            labels[r]![c] = other;
+            changed = true;
           }
         }
       }
-      const areas = new Map<number, number>();
-      for (const label of labels.flat()) {
-        if (label > 0) areas.set(label, (areas.get(label) ?? 0) + 1);
-      }
-      assert.equal(entry.answer, String(Math.max(0, ...areas.values())), entry.question);
-      empty += areas.size === 0 ? 1 : 0;
     }
+    const areas = new Map<number, number>();
+    for (const label of labels.flat()) {
+      if (label > 0) areas.set(label, (areas.get(label) ?? 0) + 1);
+    }
+    assert.equal(entry.answer, String(Math.max(0, ...areas.values())), entry.question);
+    empty += areas.size === 0 ? 1 : 0;
   }
   assert.ok(empty > 20);
 });

@@ -2,13 +2,9 @@
 import assert from "node:assert/strict";
 import { createDataset, type DatasetOptions } from "../../../dataset.ts";
 import { validateTaskConfig } from "../../../registry.ts";
-import type { Entry } from "../../../types.ts";
+import { entriesOf } from "../../../testing.ts";
 import { lifeStep } from "./life.ts";
 import { COMMON_PERIOD, DYING_PATTERNS, OSCILLATORS } from "./game_of_life_halting.ts";
-
-function* entries(name: string, variants: DatasetOptions[]): Generator<Entry> {
-  for (const options of variants) yield* createDataset(name, { seed: 8, size: 80, ...options });
-}
 
 /** The first block of lines in a text that contain numbers. */
 function matrixIn(text: string): number[][] {
@@ -24,7 +20,7 @@ const text = (matrix: number[][]) => matrix.map((row) => row.join(" ")).join("\n
 
 Deno.test("binary_matrix: the shortest distance to any of the zeros", () => {
   const variants = [{}, { min_n: 1, max_n: 4 }, { p_zero: 0.01, max_n: 7 }, { p_zero: 1 }];
-  for (const { question, answer, metadata } of entries("binary_matrix", variants)) {
+  for (const { question, answer, metadata } of entriesOf("binary_matrix", variants)) {
     const matrix = matrixIn(question);
     const zeros = matrix.flatMap((row, r) => row.flatMap((cell, c) => cell === 0 ? [[r, c]] : []));
     assert.ok(zeros.length > 0 && matrix.length === metadata["n"]);
@@ -59,7 +55,7 @@ Deno.test("game_of_life: the board of the question after the steps of the questi
     { grid_size_x: 8, grid_size_y: 3, filled_cells_weights: 0.7, simulation_steps: 3 },
     { grid_size_x: 4, grid_size_y: 4, filled_cells: 0, simulation_steps: 0, size: 2 },
   ];
-  for (const { question, answer, metadata } of entries("game_of_life", variants)) {
+  for (const { question, answer, metadata } of entriesOf("game_of_life", variants)) {
     let board = matrixIn(question);
     assert.deepEqual([board.length, board[0]!.length], [
       metadata["grid_size_x"],
@@ -128,7 +124,7 @@ Deno.test("game_of_life_halting: the question's board, simulated step by step", 
     { grid_size_x: 25, grid_size_y: 26, difficulty: 3, max_simulation_steps: 31, size: 15 },
   ];
   const answers = new Map<string, number>();
-  for (const { question, answer, metadata } of entries("game_of_life_halting", variants)) {
+  for (const { question, answer, metadata } of entriesOf("game_of_life_halting", variants)) {
     let board = matrixIn(question);
     const steps = Number(/at most ([0-9]+) steps/.exec(question)![1]);
     let halted = !board.flat().includes(1);
@@ -212,7 +208,7 @@ Deno.test("manipulate_matrix: every line of the question, applied by cell positi
     { min_rows: 2, max_rows: 2, min_cols: 20, max_cols: 20 },
   ];
   const seen = new Set<number>();
-  for (const { question, answer, metadata } of entries("manipulate_matrix", variants)) {
+  for (const { question, answer, metadata } of entriesOf("manipulate_matrix", variants)) {
     let matrix = matrixIn(question);
     assert.deepEqual(matrix, metadata["matrix"]);
     const lines = question.split("\n").filter((line) => line.startsWith("- "));

@@ -1,11 +1,6 @@
 /** Derives the answers of the matrix tasks again from their questions, by other methods. */
 import assert from "node:assert/strict";
-import { createDataset, type DatasetOptions } from "../../../dataset.ts";
-import type { Entry } from "../../../types.ts";
-
-function entriesOf(name: string, ...settings: DatasetOptions[]): Entry[] {
-  return settings.flatMap((options, i) => [...createDataset(name, { seed: 11 + i, ...options })]);
-}
+import { entriesOf } from "../../../testing.ts";
 
 /** The rows of numbers in a text. */
 function gridIn(text: string): number[][] {
@@ -15,12 +10,13 @@ function gridIn(text: string): number[][] {
 }
 
 Deno.test("rotate_matrix: every cell is rotated about the middle of the matrix", () => {
-  const entries = entriesOf(
-    "rotate_matrix",
-    { size: 150 },
-    { size: 80, min_n: 2, max_n: 3, min_rotations: 1, max_rotations: 7 },
-    { size: 20, min_n: 20, max_n: 25, max_rotations: 50 },
-  );
+  const entries = entriesOf("rotate_matrix", [{ size: 150 }, {
+    size: 80,
+    min_n: 2,
+    max_n: 3,
+    min_rotations: 1,
+    max_rotations: 7,
+  }, { size: 20, min_n: 20, max_n: 25, max_rotations: 50 }]);
   const seen = new Set<number>();
   for (const { question, answer } of entries) {
     const quarters = Number(/by (\d+) degrees/.exec(question)![1]) / 90;
@@ -39,12 +35,11 @@ Deno.test("rotate_matrix: every cell is rotated about the middle of the matrix",
 });
 
 Deno.test("spiral_matrix: a walk that turns right at every border and visited cell", () => {
-  const entries = entriesOf(
-    "spiral_matrix",
-    { size: 150 },
-    { size: 60, max_n: 3 },
-    { size: 10, min_n: 24, max_n: 25 },
-  );
+  const entries = entriesOf("spiral_matrix", [{ size: 150 }, { size: 60, max_n: 3 }, {
+    size: 10,
+    min_n: 24,
+    max_n: 25,
+  }]);
   for (const { question, answer } of entries) {
     const grid: (number | undefined)[][] = gridIn(question);
     const walked: (number | undefined)[] = [];
@@ -61,12 +56,11 @@ Deno.test("spiral_matrix: a walk that turns right at every border and visited ce
 });
 
 Deno.test("pool_matrix: windows by cell, averages in exact hundredths", () => {
-  const entries = entriesOf(
-    "pool_matrix",
-    { size: 200 },
-    { size: 60, min_pool_size: 4, max_pool_size: 8 },
-    { size: 20, min_rows: 20, max_rows: 25, min_cols: 3, max_cols: 9, max_pool_size: 9 },
-  );
+  const entries = entriesOf("pool_matrix", [{ size: 200 }, {
+    size: 60,
+    min_pool_size: 4,
+    max_pool_size: 8,
+  }, { size: 20, min_rows: 20, max_rows: 25, min_cols: 3, max_cols: 9, max_pool_size: 9 }]);
   const seen = new Set<string>();
   for (const { question, answer, metadata } of entries) {
     const [, type, side] = /^(Max|Average) pooling.* (\d+) × \d+ cells/.exec(question)!;
@@ -104,19 +98,18 @@ Deno.test("pool_matrix: windows by cell, averages in exact hundredths", () => {
 Deno.test("pool_matrix: columns are drawn from min_cols to max_cols, not from min_rows", () => {
   const options = { size: 200, min_rows: 8, max_rows: 9, min_cols: 2, max_cols: 10 };
   const columns = new Set(
-    entriesOf("pool_matrix", options).map(({ question }) => gridIn(question)[0]!.length),
+    entriesOf("pool_matrix", [options]).map(({ question }) => gridIn(question)[0]!.length),
   );
   assert.deepEqual([...columns].sort((a, b) => a - b), [2, 3, 4, 5, 6, 7, 8, 9, 10]);
 });
 
 Deno.test("rotten_oranges: distances to the rotten ones by repeated relaxation", () => {
-  const entries = entriesOf(
-    "rotten_oranges",
+  const entries = entriesOf("rotten_oranges", [
     { size: 100 },
     { size: 60, min_n: 2, max_n: 4, p_oranges: 0.6, p_rotten: 0.4 },
     { size: 40, min_n: 3, max_n: 8, p_oranges: 1, p_rotten: 0.01 },
     { size: 20, min_n: 2, max_n: 6, p_rotten: 1 },
-  );
+  ]);
   const answers = new Map<string, number>();
   for (const { question, answer } of entries) {
     const grid = gridIn(question);

@@ -3,12 +3,8 @@
  * number_filtering again from the text of their questions.
  */
 import assert from "node:assert/strict";
-import { createDataset, type DatasetOptions } from "../../../dataset.ts";
-import type { Entry } from "../../../types.ts";
-
-function* entries(name: string, variants: DatasetOptions[]): Generator<Entry> {
-  for (const options of variants) yield* createDataset(name, { seed: 8, size: 80, ...options });
-}
+import type { DatasetOptions } from "../../../dataset.ts";
+import { entriesOf } from "../../../testing.ts";
 
 function found(text: string, pattern: RegExp): string[] {
   const match = pattern.exec(text);
@@ -25,7 +21,7 @@ Deno.test("ab: rewriting the leftmost pair step by step gives the answer", () =>
   ];
   let empty = 0;
   const variants = [1, 2, 10, 60].map((length) => ({ length }));
-  for (const { question, answer, metadata } of entries("ab", variants)) {
+  for (const { question, answer, metadata } of entriesOf("ab", variants)) {
     const [program] = found(question, /\n((?:[AB]#|#[AB])(?: [AB]#| #[AB])*)\nAnswer/);
     const { length } = metadata["difficulty"] as { length: number };
     assert.equal(program!.split(" ").length, length);
@@ -54,7 +50,7 @@ Deno.test("base_conversion: digits by repeated division of exact integers", () =
     { max_base: 36, min_value: 1, max_value: Number.MAX_SAFE_INTEGER },
     { max_base: 3, max_value: 1 },
   ];
-  for (const { question, answer, metadata } of entries("base_conversion", variants)) {
+  for (const { question, answer, metadata } of entriesOf("base_conversion", variants)) {
     const [from, text, to] = found(
       question,
       /^Convert the (\S+) number ([0-9a-z]+) to ([a-z0-9-]+)\./,
@@ -82,7 +78,7 @@ Deno.test("binary_alternation: the fewest swaps by trying all of them", () => {
     { min_n: 5, max_n: 9, p_solvable: 0.3 },
   ];
   let impossible = 0;
-  for (const { question, answer, metadata } of entries("binary_alternation", variants)) {
+  for (const { question, answer, metadata } of entriesOf("binary_alternation", variants)) {
     const [string] = found(question, /\n([01]+)\nAnswer/);
     const expected = swapsByTrying(string!);
     assert.equal(String(expected), answer, string);
@@ -122,7 +118,7 @@ Deno.test("count_primes: trial division of every number of the interval", () => 
     return n > 1;
   };
   const variants = [{ max_n: 30 }, { max_n: 3000 }, { min_n: 9000, max_n: 9100 }];
-  for (const { question, answer, metadata } of entries("count_primes", variants)) {
+  for (const { question, answer, metadata } of entriesOf("count_primes", variants)) {
     const [start, end] = found(question, /from (\d+) to (\d+)/).map(Number) as [number, number];
     const primes: number[] = [];
     for (let n = start; n <= end; n++) if (isPrime(n)) primes.push(n);
@@ -139,7 +135,7 @@ Deno.test("isomorphic_strings: equal patterns of repetition and equal lengths (G
     { p_solvable: 0 },
     { p_solvable: 1 },
   ];
-  for (const { question, answer, metadata } of entries("isomorphic_strings", variants)) {
+  for (const { question, answer, metadata } of entriesOf("isomorphic_strings", variants)) {
     const [first, second] = found(question, /\n([a-z]+)\n([a-z]+)\nAnswer/) as [string, string];
     const pattern = (text: string) => [...text].map((letter) => text.indexOf(letter)).join();
     assert.equal(answer, pattern(first) === pattern(second) ? "True" : "False");
@@ -163,7 +159,7 @@ Deno.test("number_filtering: texts are compared exactly, each number by its text
     { min_numbers: 1, max_numbers: 1, min_decimals: 6, max_decimals: 6, min_value: 0.5 },
   ];
   let twoTexts = 0;
-  for (const { question, answer, metadata } of entries("number_filtering", variants)) {
+  for (const { question, answer, metadata } of entriesOf("number_filtering", variants)) {
     const [verb, size, threshold, list] = found(
       question,
       /^(Keep only|Remove) the numbers .* (larger|smaller) than (\S+) in this list:\n\[(.*)\]\n/,

@@ -1,24 +1,19 @@
 /** Derives the answers of the tasks on letters again from their questions, by other methods. */
 import assert from "node:assert/strict";
-import { createDataset, type DatasetOptions } from "../../../dataset.ts";
+import { createDataset } from "../../../dataset.ts";
 import { validateTaskConfig } from "../../../registry.ts";
-import type { Entry } from "../../../types.ts";
-
-function entriesOf(name: string, ...settings: DatasetOptions[]): Entry[] {
-  return settings.flatMap((options, i) => [...createDataset(name, { seed: 31 + i, ...options })]);
-}
+import { entriesOf } from "../../../testing.ts";
 
 function reversed(text: string): string {
   return [...text].reverse().join("");
 }
 
 Deno.test("palindrome_generation: the letters of the question, the same in both directions", () => {
-  const entries = entriesOf(
-    "palindrome_generation",
-    { size: 200 },
-    { size: 50, min_length: 1, max_length: 2 },
-    { size: 20, min_length: 200, max_length: 300 },
-  );
+  const entries = entriesOf("palindrome_generation", [{ size: 200 }, {
+    size: 50,
+    min_length: 1,
+    max_length: 2,
+  }, { size: 20, min_length: 200, max_length: 300 }]);
   for (const { question, answer } of entries) {
     const letters = /palindrome: ([a-z, ]+)\n/.exec(question)![1]!.split(", ");
     assert.equal(letters.sort().join(""), [...answer!].sort().join(""));
@@ -41,18 +36,13 @@ function partitionsByMask(string: string): string[] {
 }
 
 Deno.test("palindrome_partitioning: all cuts of the string, tried one by one", () => {
-  const entries = entriesOf(
-    "palindrome_partitioning",
-    { size: 120, max_string_len: 11 },
-    {
-      size: 60,
-      min_string_len: 1,
-      max_string_len: 6,
-      min_substring_palindrome_len: 2,
-      max_substring_palindrome_len: 6,
-    },
-    { size: 30, min_string_len: 12, max_string_len: 12, max_substring_palindrome_len: 1 },
-  );
+  const entries = entriesOf("palindrome_partitioning", [{ size: 120, max_string_len: 11 }, {
+    size: 60,
+    min_string_len: 1,
+    max_string_len: 6,
+    min_substring_palindrome_len: 2,
+    max_substring_palindrome_len: 6,
+  }, { size: 30, min_string_len: 12, max_string_len: 12, max_substring_palindrome_len: 1 }]);
   let many = 0;
   for (const { question, answer, metadata } of entries) {
     const string = /is one\): ([a-z]+)\n/.exec(question)![1]!;
@@ -83,13 +73,12 @@ Deno.test("palindrome_partitioning: too many partitions are refused", () => {
 });
 
 Deno.test("ransom_note: letters are taken out of the magazine one by one", () => {
-  const entries = entriesOf(
-    "ransom_note",
+  const entries = entriesOf("ransom_note", [
     { size: 200 },
     { size: 60, min_note_length: 20, max_note_length: 40, max_magazine_length: 41 },
     { size: 30, p_solvable: 0 },
     { size: 30, p_solvable: 1 },
-  );
+  ]);
   const count = { True: 0, False: 0 };
   for (const { question, answer, metadata } of entries) {
     let magazine = /^Magazine: ([a-z]+)$/m.exec(question)![1]!;

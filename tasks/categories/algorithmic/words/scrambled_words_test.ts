@@ -1,14 +1,10 @@
 /** Checks caesar_cipher, group_anagrams and letter_jumble from the text of their questions. */
 import assert from "node:assert/strict";
 import { createDataset, type DatasetOptions } from "../../../dataset.ts";
+import { entriesOf } from "../../../testing.ts";
 import { storyWords } from "../../../text/story.ts";
-import type { Entry } from "../../../types.ts";
 import { MAX_WORD_LENGTH, MIN_WORD_LENGTH, wordsOfLength } from "../../../text/words.ts";
 import { anagramGroups } from "./group_anagrams.ts";
-
-function* entries(name: string, variants: DatasetOptions[]): Generator<Entry> {
-  for (const options of variants) yield* createDataset(name, { seed: 8, size: 80, ...options });
-}
 
 const letters = (word: string) => [...word].sort().join("");
 
@@ -23,7 +19,7 @@ Deno.test("caesar_cipher: the rotation with the most English words is the right 
     { min_words: 8, max_words: 8 },
     { min_words: 60, max_words: 70, delimiter: ",", size: 40 },
   ];
-  for (const { question, answer, metadata } of entries("caesar_cipher", variants)) {
+  for (const { question, answer, metadata } of entriesOf("caesar_cipher", variants)) {
     const cipher = question.split("\n")[1]!;
     const texts = Array.from(
       { length: 26 },
@@ -58,7 +54,7 @@ Deno.test("group_anagrams: the words of the question, grouped by their sorted le
     min_words_per_group: 4,
     max_words_per_group: 8,
   }];
-  for (const { question, answer, metadata } of entries("group_anagrams", variants)) {
+  for (const { question, answer, metadata } of entriesOf("group_anagrams", variants)) {
     const words = JSON.parse(question.split("\n")[1]!) as string[];
     assert.equal(new Set(words).size, words.length);
     const groups = new Map<string, string[]>();
@@ -85,7 +81,7 @@ Deno.test("letter_jumble: words of the story in its order, with their letters sw
     { min_corruption_level: 0, max_corruption_level: 0 },
   ];
   let changed = 0, total = 0;
-  for (const { question, answer, metadata } of entries("letter_jumble", variants)) {
+  for (const { question, answer, metadata } of entriesOf("letter_jumble", variants)) {
     const scrambled = question.split("\n")[1]!.split(" "), words = answer!.split(" ");
     assert.deepEqual(scrambled.map(letters), words.map(letters));
     assert.deepEqual([scrambled, words], [metadata["scrambled_words"], metadata["original_words"]]);
