@@ -2,6 +2,7 @@
  * Answers one request: generates n completions of each of its prompts, as soon as the queue lets
  * them begin, and reports what each token adds.
  */
+import { wrongAnswer } from "../models/generation/generation_job.ts";
 import { stopStrings } from "../models/generation/sampling/stop_strings.ts";
 import type { GenerateRequest, SamplingOptions } from "../models/generation/types.ts";
 import type { SequenceLogprobs } from "../models/inspect/logprobs.ts";
@@ -61,9 +62,11 @@ export interface Listener {
 /** @throws ApiError for a prompt that the model has no room for */
 function checkPrompts(
   { maxModelLength }: ModelHost,
-  prompts: readonly (readonly number[])[],
+  { prompts, sampling: { answers } }: Task,
 ): void {
   for (const { length } of prompts) {
+    const wrong = wrongAnswer(answers ?? [], length);
+    if (wrong !== null) throw badRequest(wrong, "answers");
     if (length === 0) throw badRequest("the prompt is empty", "prompt");
     if (length < maxModelLength) continue;
     throw badRequest(
@@ -87,7 +90,7 @@ export async function answerAll(
   signal: AbortSignal,
   listener: Listener = {},
 ): Promise<PromptAnswer[]> {
-  checkPrompts(desk.host, task.prompts);
+  checkPrompts(desk.host, task);
   const add = desk.queue.open(), failed = new AbortController();
   const either = AbortSignal.any([signal, failed.signal]);
   const arrived = performance.now();
@@ -151,6 +154,7 @@ async function answerOne(
         n: sampling.n,
         firstBranch: sampling.firstBranch,
         firstPosition: sampling.firstPosition,
+        ...(sampling.answers && { answers: sampling.answers }),
         sampling: samplingOptions(desk, model, sampling, [...endIds], maxNewTokens),
         signal,
         ...(Choice.needsLogits(context)

@@ -357,6 +357,7 @@ const NAMES = [
   "prompt_id",
   "first_branch",
   "first_position",
+  "answers",
   "logprobs_mode",
   "add_special_tokens",
   "tokens",

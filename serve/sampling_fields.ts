@@ -2,9 +2,10 @@
 import { messageOf, UsageError } from "../core/errors.ts";
 import { readJsonObject } from "../core/json_file.ts";
 import { logitsProcessor } from "../models/generation/sampling/logits_processor.ts";
+import type { AnswerSpan } from "../models/generation/types.ts";
 import type { Tokenizer } from "../models/tokenizers/types.ts";
 import { badRequest } from "./api_error.ts";
-import { Fields } from "./fields.ts";
+import { Fields, isIds } from "./fields.ts";
 import { type Distribution, LOGPROBS_MODES, type LogprobsMode } from "./logprobs_json.ts";
 import {
   type Form,
@@ -25,6 +26,8 @@ export interface SamplingFields extends Distribution {
   firstBranch: number;
   /** Tokens of the dialogue that are in the prompt already. */
   firstPosition: number;
+  /** Where the prompt has earlier answers of its dialogue; null = it is no turn of one. */
+  answers: AnswerSpan[] | null;
   stops: string[];
   stopTokenIds: number[];
   /** Whether the text has the stop string, or the stop token's text. */
@@ -100,6 +103,7 @@ export function samplingFields(
     promptId: fields.integer("prompt_id", [0, 2 ** 53], 0),
     firstBranch,
     firstPosition: fields.integer("first_position", [0, MAX_POSITION], 0),
+    answers: answersOf(fields),
     stops,
     stopTokenIds,
     includeStop: fields.boolean("include_stop_str_in_output", false),
@@ -112,6 +116,16 @@ export function samplingFields(
     tokensAsIds: fields.boolean("return_tokens_as_token_ids", false),
     logprobsMode: modeOf(fields, logprobsMode),
   };
+}
+
+function answersOf(fields: Fields): AnswerSpan[] | null {
+  const value = fields.raw("answers");
+  if (value === undefined) return null;
+  const isSpan = (span: unknown) => isIds(span, MAX_POSITION) && span.length === 2;
+  if (!Array.isArray(value) || !value.every(isSpan)) {
+    throw fields.wrong("answers", "a list of [begin, end] of the prompt's tokens");
+  }
+  return value.map(([begin, end]) => ({ begin, end }));
 }
 
 function distributionOf(

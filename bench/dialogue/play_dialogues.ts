@@ -34,7 +34,7 @@ import type { Entry } from "../../tasks/types.ts";
 import type { EncodedPrompt, PromptEncoder } from "../evaluation/prompt_encoder.ts";
 import { AgentChat, longestPrompt } from "./agent_chat.ts";
 import { type Dialogue, type DialogueSetup, type StopReason, withObservation } from "./dialogue.ts";
-import type { Segment } from "./segments.ts";
+import { answerSpans, type Segment } from "./segments.ts";
 
 /** A problem, and which of its dialogues are wanted. */
 export interface DialogueStart {
@@ -407,6 +407,7 @@ class Game {
       promptIds,
       n: 1,
       firstBranch: branch,
+      answers: chat.answers,
       ...(firstPosition > 0 && { firstPosition }),
       sampling: chat.sampling(left),
     }) as [Completion];
@@ -493,6 +494,7 @@ class Game {
       promptIds: isFirst ? prompt.ids : [...prompt.ids, ...segments.flatMap(({ ids }) => ids)],
       n: 1,
       firstBranch: branch,
+      answers: answerSpans(prompt.ids.length, { segments }),
       ...(isFirst ? {} : { firstPosition: length }),
       ...(isFirst && most === null ? {} : { sampling: { maxNewTokens } }),
     };

@@ -3,6 +3,7 @@
  * comes back to it. What the loss counts of them is a view.
  */
 
+import type { AnswerSpan } from "../../models/generation/types.ts";
 import type { EncodedPrompt } from "../evaluation/prompt_encoder.ts";
 
 /** Tokens that follow one another and come from one place. */
@@ -40,6 +41,16 @@ export function rowsOf(
 ): readonly DialogueRow[] {
   const turns = segments.filter(({ from }) => from === "model").keys();
   return rows ?? [{ prompt, segments: [...segments], turns: [...turns] }];
+}
+
+/** Where the model's answers stand behind a prompt of so many tokens. */
+export function answerSpans(prompt: number, { segments }: Written): AnswerSpan[] {
+  let end = prompt;
+  return segments.flatMap(({ from, ids: { length } }) => {
+    const begin = end;
+    end += length;
+    return from === "model" && length > 0 ? [{ begin, end }] : [];
+  });
 }
 
 /** All tokens of a rollout. */

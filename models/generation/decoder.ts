@@ -32,6 +32,7 @@ import {
 import type { Network } from "../network/weights/model_weights.ts";
 import { ownsKeys } from "../network/attention_inputs.ts";
 import { ownRowsOf, uploadOwnRows } from "../network/per_layer.ts";
+import { dependsOnLength } from "../architectures/rope_frequencies.ts";
 import { layerSizes } from "../architectures/model_config.ts";
 import { convolve, gateInputs } from "../network/convolution.ts";
 import { deltaForward } from "../network/delta_layer.ts";
@@ -55,13 +56,14 @@ import {
   type PrefillGroups,
   type PrefillPrompt,
 } from "./cache/prefill_batch.ts";
-import { KvCache } from "./cache/kv_cache.ts";
+import { KvCache, type LayerCache } from "./cache/kv_cache.ts";
 import {
   plainSamplingKey,
   type SamplingBatch,
   samplingBatches,
+  type SamplingParams,
 } from "./sampling/sampling_params.ts";
-import type { RowRange } from "./cache/cached_prompt.ts";
+import type { PromptRows, RowRange } from "./cache/cached_prompt.ts";
 import { type DecodeRow, type StepColumns, StepTable } from "./step_table.ts";
 import type { Device, Recording } from "../../kernels/device.ts";
 
@@ -253,6 +255,16 @@ export class Decoder {
     return this.network.config.delta !== undefined;
   }
 
+  /**
+   * Whether later turns of a dialogue go on with the keys that decoding has made. Where prompts
+   * share nothing, they are computed as a whole; convolutions would need inputs that are gone.
+   */
+  get keepsAnswers(): boolean {
+    const { convTaps, delta, ropeScaling } = this.network.config;
+    return this.sharesPrefixes && this.#cacheUnit === 1 && !dependsOnLength(ropeScaling) &&
+      (convTaps === undefined || delta !== undefined);
+  }
+
   /** Whether steps are faster when they know which prompts share a prefix. */
   get usesSharedPrefixes(): boolean {
     return this.#cache.packedKeys !== null;
@@ -295,6 +307,44 @@ export class Decoder {
     );
   }
 
+  /**
+   * Feeds tokens of an answer again, with the bits of the steps that fed them first. Their keys go
+   * to the rows of the prompt cache behind its prompt, whose state moves on.
+   */
+  async decodeAgain(ids: readonly number[], prompt: PromptRows, params: SamplingParams) {
+    const { begin: _, end: begin, state } = prompt, { slots, promptStates } = this.shape;
+    // Threads take shares of the rows through fused layers, and states move on row by row.
+    const together = this.#fused || this.hasStates ? 1 : slots;
+    const own = {
+      promptId: 0,
+      branch: 0,
+      firstPosition: 0,
+      slot: state === undefined ? 0 : state - promptStates,
+      completion: { ids: [] },
+      form: null,
+      params,
+      cached: { begin, end: begin + ids.length },
+      prompt,
+      kept: null,
+    };
+    for (let from = 0; from < ids.length; from += together) {
+      const rows = ids.slice(from, from + together).map((newest, i) => ({
+        ...own,
+        position: from + i + 1,
+        newest,
+      }));
+      const { angles } = this.#writeTable(rows, 0), { columns } = this.#table;
+      await this.#prepareLayers(rows.length, columns.tokens);
+      const stepRows = { angles, ...columns, count: rows.length };
+      this.#feed(columns.tokens, stepRows, this.#cache.prompts);
+    }
+  }
+
+  /** Copies the state of a slot's branch to one of the prompts' states. */
+  keepState(slot: number, state: number): void {
+    this.#cache.copyState(this.shape.promptStates + slot, state);
+  }
+
   /** Writes the set of seen tokens of a branch with a repetition penalty that gets a slot. */
   setSeenTokens(slot: number, promptIds: readonly number[]): void {
     const { network: { device, config }, workspace, shape } = this;
@@ -313,34 +363,51 @@ export class Decoder {
     batches: readonly SamplingBatch[],
   ): Promise<void> {
     const count = rows.length;
-    const { rope } = this.network, columns = this.#table.columns;
-    const maxPosition = this.#table.write(ahead, rows);
-    const angles = rope.upTo(maxPosition, columns.positions), tables = rope.tensors(maxPosition);
+    const { columns } = this.#table, { angles, tables } = this.#writeTable(rows, ahead);
     const fed = after === null
       ? columns.tokens
       : moved === null
       ? this.#sampler.tokensOf(after)
       : this.#sampler.movedTokens(after, moved);
-    if (!this.#fused) {
-      this.#layers ??= this.#stepActivations();
-      this.#scratch ??= passScratch(this.workspace, this.network.config, this.shape.slots);
-    }
-    const { network, workspace, shape: { slots } } = this, { device } = network;
-    const ids = async () => await device.read(fed, 0, count) as Uint32Array;
-    uploadOwnRows(network, workspace, await ownRowsOf(network, ids), slots);
+    await this.#prepareLayers(count, fed);
     const sampler = this.#sampler, plain = sampler.plainParams(batches);
     const key = [fed, ...tables, step, ...(plain === null ? [] : plainSamplingKey(plain))];
     const logits = this.#steps.run(count, key, () => {
       const stepRows = { angles, ...columns, count };
-      const normed = this.#fused
-        ? this.#runFusedLayers(fed, stepRows)
-        : this.#runLayers(fed, stepRows);
+      const normed = this.#feed(fed, stepRows, this.#cache.branches);
       const logits = sampler.score(normed, count);
       if (plain !== null) sampler.samplePlain(step, plain, logits, columns, count);
       return logits;
     });
     if (plain !== null) sampler.noteSampled(step, count);
     else await sampler.sample(step, rows, batches, logits, { ...columns, fed }, this.#seen);
+  }
+
+  #writeTable(rows: readonly DecodeRow[], ahead: number) {
+    const { rope } = this.network, maxPosition = this.#table.write(ahead, rows);
+    const angles = rope.upTo(maxPosition, this.#table.columns.positions);
+    return { angles, tables: rope.tensors(maxPosition) };
+  }
+
+  /** Makes what the layers need beside the table of a step. */
+  async #prepareLayers(count: number, fed: Tensor): Promise<void> {
+    const { network, workspace, shape: { slots } } = this, { device } = network;
+    if (!this.#fused) {
+      this.#layers ??= this.#stepActivations();
+      this.#scratch ??= passScratch(workspace, network.config, slots);
+    }
+    const ids = async () => await device.read(fed, 0, count) as Uint32Array;
+    uploadOwnRows(network, workspace, await ownRowsOf(network, ids), slots);
+  }
+
+  /**
+   * Runs the layers over one row per branch. Returns the normed rows that the head reads.
+   * @param caches where the keys of branches are
+   */
+  #feed(fed: Tensor, rows: StepRows, caches: readonly LayerCache[]): Tensor {
+    return this.#fused
+      ? this.#runFusedLayers(fed, rows, caches)
+      : this.#runLayers(fed, rows, caches);
   }
 
   /** Forgets buffers and recordings: what they refer to may change before the next step. */
@@ -361,10 +428,11 @@ export class Decoder {
     return this.#sampler.beginRead();
   }
 
-  /** Runs one operation per layer. Returns the normed rows that the head reads. */
+  /** Runs one operation per layer. */
   #runFusedLayers(
     fed: Tensor,
     { keptRow, angles, positions, cacheRow, branches: [table], count: rows }: StepRows,
+    caches: readonly LayerCache[],
   ): Tensor {
     const { network: { device, config, weights }, workspace } = this;
     const { cos, sin } = angles(0)!.q;
@@ -374,7 +442,7 @@ export class Decoder {
     device.run("gather_rows", { table: weights.embedding.value, index: fed, out: x, rows, d });
     const { packedKeys } = this.#cache, store = this.#kept?.store;
     weights.layers.forEach(({ norms: { inputNorm, postNorm }, ...linears }, layer) => {
-      const prefix = this.#cache.prompts[layer]!, branches = this.#cache.branches[layer]!;
+      const prefix = this.#cache.prompts[layer]!, branches = caches[layer]!;
       device.run("decode_layer", {
         x,
         ...step,
@@ -412,6 +480,7 @@ export class Decoder {
   #runLayers(
     fed: Tensor,
     { angles, positions, cacheRow, branches, keptRow, convRow, convBefore, ...states }: StepRows,
+    caches: readonly LayerCache[],
   ): Tensor {
     const { network: { device, config } } = this, d = config.hiddenSize;
     const { segments, count } = states;
@@ -437,7 +506,7 @@ export class Decoder {
       }
       const { headDim, kv } = layerSizes(config, layer), owns = ownsKeys(activations);
       rotate(this.network, angles(layer), { layer, q, k: owns ? k : null }, count);
-      const prefix = this.#cache.prompts[layer]!, cache = this.#cache.branches[layer]!;
+      const prefix = this.#cache.prompts[layer]!, cache = caches[layer]!;
       if (owns) {
         const row = { index: cacheRow, rows: count, d: kv };
         device.run("scatter_rows", { src: k, table: cache.k, ...row });

@@ -13,13 +13,15 @@
 import { Interrupted, RgxError } from "../../core/errors.ts";
 import type { Network } from "../network/weights/model_weights.ts";
 import type { Workspace } from "../network/workspace.ts";
+import type { PrefillPrompt } from "./cache/prefill_batch.ts";
 import { promptAlignment, releasePrompt, RowAllocator } from "./cache/cached_prompt.ts";
-import { PromptCache } from "./cache/prompt_cache.ts";
+import { type KeptPrompt, PromptCache } from "./cache/prompt_cache.ts";
 import { Decoder, type DecoderShape, rowsFor } from "./decoder.ts";
 import { DecodeRounds } from "./decode_rounds.ts";
 import {
   type Branch,
   byDecoder,
+  cacheKeys,
   checkRequest,
   checkRoom,
   checkSameSampling,
@@ -30,7 +32,7 @@ import {
   noTiming,
   type Pass,
 } from "./generation_job.ts";
-import { nextPrompts, type PlacedPrompt, placePrompts } from "./next_prompts.ts";
+import { lostAnswer, nextPrompts, type PlacedPrompt, placePrompts } from "./next_prompts.ts";
 import type { SharedWeights } from "./packed_weights.ts";
 import { balanceRows, rowThreads } from "./row_threads.ts";
 import { type SamplingParams, samplingParams } from "./sampling/sampling_params.ts";
@@ -98,7 +100,8 @@ export class Generation {
     const { slots, maxNewTokens, branchRows } = shape;
     this.#branchRows = new RowAllocator(branchRows ?? slots * rowsFor(maxNewTokens), 1);
     this.#freeSlots = Array.from({ length: shape.slots }, (_, i) => shape.slots - 1 - i);
-    this.#prompts = new PromptCache(this.#promptRows, shape.keptPrompts);
+    const rows = { prompts: this.#promptRows, answers: this.#branchRows };
+    this.#prompts = new PromptCache(rows, shape.keptPrompts);
     this.#rounds = new DecodeRounds(
       network,
       shape.stepsPerRead,
@@ -157,7 +160,8 @@ export class Generation {
     return new Promise((resolve, reject) => {
       const completions = Array.from({ length: n }, emptyCompletion);
       const limit = Math.min(params.maxNewTokens, maxPositions - promptIds.length);
-      const job = { request, decoder, params, limit, completions, left: n, resolve, reject };
+      const keys = cacheKeys(request, decoder);
+      const job = { request, decoder, params, keys, limit, completions, left: n, resolve, reject };
       // A dialogue that goes on comes before those that begin: few then have rows of the cache.
       if ((request.firstPosition ?? 0) > 0) this.#queue.unshift(job);
       else this.#queue.push(job);
@@ -297,10 +301,12 @@ export class Generation {
     this.#prefilled.push(...started);
     // A batch that is larger than all before replaces buffers that all decoders use.
     if (this.#joined.size > 0) this.#forgetSteps();
-    const prefill = await decoder.prefill(placed.map((prompt) => prompt.prefill));
+    const prefills: PrefillPrompt[] = [];
+    for (const prompt of placed) prefills.push(await this.#decodeLost(prompt));
+    const prefill = await decoder.prefill(prefills);
     if (decoder.sharesPrefixes) {
-      for (const { job, cached } of placed) {
-        this.#prompts.keep(decoder, job.request.promptIds, cached);
+      for (const { job: { keys }, cached: prompt } of placed) {
+        this.#prompts.keep({ owner: decoder, keys, prompt, answer: null });
       }
     }
     const index = new Map(placed.map(({ job }, index) => [job, index])), { slots } = this.shape;
@@ -316,6 +322,24 @@ export class Generation {
     this.#prefilled = this.#prefilled.filter(({ done }) => !done);
   }
 
+  /**
+   * Decodes answers of a prompt again whose keys are not in the cache.
+   * @returns what is left to compute of it
+   */
+  async #decodeLost({ job, cached, prefill }: PlacedPrompt): Promise<PrefillPrompt> {
+    const { decoder, keys, params } = job, { begin, state } = cached;
+    let rest = prefill;
+    for (;;) {
+      const lost = lostAnswer(keys, rest.shared);
+      if (lost === null) return rest;
+      const before = { begin, end: begin + lost.begin };
+      await decoder.prefill([{ ...rest, ids: prefill.ids.slice(0, lost.begin), cached: before }]);
+      const ids = prefill.ids.slice(lost.begin, lost.end);
+      await decoder.decodeAgain(ids, { ...before, sharedPrefix: null, state }, params);
+      rest = { ...prefill, shared: lost.end, source: cached };
+    }
+  }
+
   async #assignSlots(): Promise<void> {
     if (this.#freeSlots.length === 0 || this.#prefilled.length === 0) return;
     await this.#catchUp();
@@ -323,7 +347,8 @@ export class Generation {
     while (this.#freeSlots.length > 0 && this.#prefilled.length > 0) {
       const tokens = branchRows === null ? maxNewTokens : this.#prefilled[0]!.job.limit;
       const rows = this.#branchRows.allocate(rowsFor(tokens), rowsFor(tokens));
-      // An empty cache has room for every branch that `add` accepts.
+      // An empty cache has room for every branch that `add` accepts. Kept answers go first.
+      if (rows === null && this.#prompts.releaseOldest(true)) continue;
       if (rows === null) break;
       const branch = this.#prefilled.shift()!;
       branch.cached = rows;
@@ -384,11 +409,30 @@ export class Generation {
       this.#failJobs([job], error);
       return;
     }
+    this.#keepAnswer(branch);
     this.#endBranch(branch);
     request.onBranch?.(branch.branch - (request.firstBranch ?? 0), branch.completion);
     if (--job.left > 0) return;
     this.#abortable.delete(job);
     job.resolve(job.completions);
+  }
+
+  /** Keeps the keys of an answer for the next turn of its dialogue; its last token has none. */
+  #keepAnswer(branch: Branch): void {
+    const { cached, prompt, completion: { ids }, job: { decoder, request, keys } } = branch;
+    const isKept = request.answers !== undefined && decoder.keepsAnswers && ids.length > 1;
+    // With more steps for a read, some tokens behind the end have been fed.
+    if (!isKept || cached === null || this.shape.stepsPerRead > 1) return;
+    const { states } = this.#promptRows;
+    while (states?.freeRows === 0 && this.#prompts.releaseOldest());
+    const state = states?.allocate(1, 1)?.begin;
+    if (states !== null && state === undefined) return;
+    if (state !== undefined) decoder.keepState(branch.slot, state);
+    const rows = { begin: cached.begin, end: cached.begin + ids.length - 1 };
+    this.#branchRows.release({ begin: rows.end, end: cached.end });
+    branch.cached = null;
+    const known = [...keys, ...ids.slice(0, -1).map((id) => ~id)];
+    this.#prompts.keep({ owner: decoder, keys: known, prompt, answer: { rows, state } });
   }
 
   #endBranch(branch: Branch): void {

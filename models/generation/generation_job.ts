@@ -6,7 +6,7 @@ import type { CachedPrompt } from "./cache/cached_prompt.ts";
 import type { Decoder } from "./decoder.ts";
 import { adjustsLogits, type SamplingParams } from "./sampling/sampling_params.ts";
 import type { DecodeRow } from "./step_table.ts";
-import type { Completion, GenerateRequest, GenerationTiming } from "./types.ts";
+import type { AnswerSpan, Completion, GenerateRequest, GenerationTiming } from "./types.ts";
 
 /** Branches of one prompt must stay below this: their number is 12 bits of the random counter. */
 const MAX_BRANCHES = 4096;
@@ -16,6 +16,8 @@ export interface Job {
   /** Runs the device for the request's model. */
   decoder: Decoder;
   params: SamplingParams;
+  /** What the keys of its prompt depend on ({@link cacheKeys}). */
+  keys: readonly number[];
   /** Maximum number of tokens of a completion. */
   limit: number;
   completions: Completion[];
@@ -40,6 +42,23 @@ export interface Pass {
 
 export function emptyCompletion(): Completion {
   return { ids: [], logprobs: [], finishReason: "length" };
+}
+
+/**
+ * For each token of a prompt its id, or ~id where decoding makes its keys: those of earlier answers
+ * but for their last tokens, which no step has fed. Prompts with a common beginning of these share
+ * its keys.
+ */
+export function cacheKeys(
+  { promptIds, answers = [] }: Pick<GenerateRequest, "promptIds" | "answers">,
+  { keepsAnswers }: Pick<Decoder, "keepsAnswers">,
+): readonly number[] {
+  if (!keepsAnswers || answers.length === 0) return promptIds;
+  const keys = [...promptIds];
+  for (const { begin, end } of answers) {
+    for (let i = begin; i < end - 1; i++) keys[i] = ~promptIds[i]!;
+  }
+  return keys;
 }
 
 export function noTiming(): GenerationTiming {
@@ -72,9 +91,22 @@ export function newBranch(
   };
 }
 
+/** What is wrong with the places of a prompt's earlier answers; null = nothing. */
+export function wrongAnswer(answers: readonly AnswerSpan[], length: number): string | null {
+  let from = 1;
+  for (const { begin, end } of answers) {
+    if (!(begin >= from && end > begin && end <= length)) {
+      return `answers: found [${begin}, ${end}], expected [begin, end] from ${from} to ${length}, ` +
+        "behind the prompt's first token, one after the other";
+    }
+    from = end;
+  }
+  return null;
+}
+
 /** @throws UsageError for a request that no generation of this model can serve */
 export function checkRequest(
-  { promptIds, n, firstBranch = 0 }: GenerateRequest,
+  { promptIds, n, firstBranch = 0, answers = [] }: GenerateRequest,
   config: ModelConfig,
   number = 0,
 ): void {
@@ -92,6 +124,8 @@ export function checkRequest(
       { advice: "shorten the prompt" },
     );
   }
+  const wrong = wrongAnswer(answers, promptIds.length);
+  if (wrong !== null) throw new UsageError(`generate: request ${number}: ${wrong}`);
   checkGroup({ promptIds, branches: [] }, number, config);
 }
 

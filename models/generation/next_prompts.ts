@@ -5,17 +5,23 @@
 import type { RopeScaling } from "../architectures/rope_scaling.ts";
 import {
   type CachedPrompt,
+  type PromptSource,
   type RowAllocator,
   type RowRange,
   sharedPrefixOf,
 } from "./cache/cached_prompt.ts";
 import { type PrefillPrompt, sharedPrefixLength } from "./cache/prefill_batch.ts";
-import type { PromptCache, SharedPrompt } from "./cache/prompt_cache.ts";
+import {
+  type KeptPrompt,
+  type PromptCache,
+  type SharedPrompt,
+  sourceOf,
+} from "./cache/prompt_cache.ts";
 import type { Decoder } from "./decoder.ts";
 import type { Job } from "./generation_job.ts";
 
-/** What a prompt shares; without `prompt`, with the prompt before it in the batch. */
-type PromptSource = SharedPrompt | { shared: number; prompt: null };
+/** What a prompt shares; without `kept`, with the prompt before it in the batch. */
+type Shared = SharedPrompt<Decoder> | { shared: number; kept: null };
 
 /** Limits of a prefill. The first prompt is always taken. */
 interface PrefillLimits {
@@ -36,32 +42,48 @@ export function nextPrompts(
   kept: PromptCache<Decoder>,
   limits: PrefillLimits,
   scaling: RopeScaling | null,
-): { sources: PromptSource[]; wanted: number } {
-  const { decoder } = queue[0]!, sources: PromptSource[] = [];
+): { sources: Shared[]; wanted: number } {
+  const { decoder } = queue[0]!, sources: Shared[] = [];
   let before: readonly number[] = [], branches = 0, rows = 0, wanted = 0;
-  for (const { decoder: other, request: { promptIds, n } } of queue) {
+  for (const { decoder: other, keys, request: { n } } of queue) {
     if (other !== decoder) break;
     const { sharesPrefixes, hasStates } = decoder;
-    const found = sharesPrefixes ? kept.best(decoder, promptIds, scaling, hasStates) : null;
-    const source = hasStates || !sharesPrefixes
-      ? found ?? { shared: 0, prompt: null }
-      : sourceOf(promptIds, before, found, scaling);
-    const computed = promptIds.length - source.shared;
+    const found = sharesPrefixes ? kept.best(decoder, keys, scaling, hasStates) : null;
+    let source = hasStates || !sharesPrefixes
+      ? found ?? { shared: 0, kept: null }
+      : longerOf(keys, before, found, scaling);
+    const lost = lostAnswer(keys, source.shared);
+    // Prompts whose answers are decoded again are computed alone.
+    if (lost !== null && sources.length > 0) break;
+    if (lost !== null && source.shared >= lost.begin) {
+      // It is decoded from its beginning on, behind a token that is computed.
+      source = hasStates ? { shared: 0, kept: null } : { ...source, shared: lost.begin - 1 };
+    }
+    const computed = keys.length - source.shared;
     if (sources.length > 0 && (branches >= limits.branches || rows + computed > limits.rows)) break;
-    wanted += cacheRows(promptIds, decoder, limits.align);
+    wanted += cacheRows(keys, decoder, limits.align);
     rows += computed;
     branches += n;
     sources.push(source);
-    before = promptIds;
+    before = keys;
+    if (lost !== null) break;
   }
   return { sources, wanted };
+}
+
+/** The first answer of a prompt whose keys are not all among its first `shared` ones; or null. */
+export function lostAnswer(keys: readonly number[], shared: number): RowRange | null {
+  const at = keys.findIndex((key, i) => key < 0 && i >= shared);
+  if (at < 0) return null;
+  const end = keys.findIndex((key, i) => key >= 0 && i > at);
+  return { begin: keys.findLastIndex((key, i) => key >= 0 && i < at) + 1, end };
 }
 
 export interface PlacedPrompt {
   job: Job;
   cached: CachedPrompt;
   /** A kept prompt that has its beginning; null = none, or the prompt before it has. */
-  source: CachedPrompt | null;
+  source: KeptPrompt<Decoder> | null;
   /** What the prefill computes of it. */
   prefill: PrefillPrompt;
 }
@@ -75,36 +97,38 @@ export interface PlacedPrompt {
  */
 export function placePrompts(
   queue: readonly Job[],
-  sources: readonly PromptSource[],
+  sources: readonly Shared[],
   rows: RowRange,
   { align, states }: RowAllocator,
 ): { placed: PlacedPrompt[]; end: number } {
   const placed: PlacedPrompt[] = [];
   let { begin } = rows;
-  for (const [i, { shared, prompt: source }] of sources.entries()) {
+  for (const [i, { shared, kept }] of sources.entries()) {
     const job = queue[i]!, { decoder, request: { promptIds: ids, promptId } } = job;
     const end = begin + ids.length;
     if (end > rows.end || states?.freeRows === 0) break;
     const state = states?.allocate(1, 1)?.begin;
     const allocatedEnd = Math.min(begin + cacheRows(ids, decoder, align), rows.end);
     const sharedPrefix = decoder.usesSharedPrefixes
-      ? sharedPrefixOf(source ?? placed.at(-1)?.cached ?? null, shared)
+      ? sharedPrefixOf(kept?.prompt ?? placed.at(-1)?.cached ?? null, shared)
       : null;
     const cached = { begin, end, allocatedEnd, references: job.left, sharedPrefix, state };
-    placed.push({ job, cached, source, prefill: { ids, cached, state, shared, source, promptId } });
+    const source: PromptSource | null = kept === null ? null : sourceOf(kept);
+    const prefill = { ids, cached, state, shared, source, promptId };
+    placed.push({ job, cached, source: kept, prefill });
     begin = allocatedEnd;
   }
   return { placed, end: begin };
 }
 
-function sourceOf(
-  ids: readonly number[],
+function longerOf(
+  keys: readonly number[],
   before: readonly number[],
-  kept: SharedPrompt | null,
+  found: SharedPrompt<Decoder> | null,
   scaling: RopeScaling | null,
-): PromptSource {
-  const shared = sharedPrefixLength(before, ids, scaling);
-  return kept !== null && kept.shared > shared ? kept : { shared, prompt: null };
+): Shared {
+  const shared = sharedPrefixLength(before, keys, scaling);
+  return found !== null && found.shared > shared ? found : { shared, kept: null };
 }
 
 /** Rows of the cache that a prompt takes. Prompts that share prefixes each begin aligned. */

@@ -148,7 +148,7 @@ export class StepTable {
       table[counterAt + 3] = seed[0];
       table[counterAt + 4] = seed[1];
       if (config.delta !== undefined) {
-        const own = this.promptStates + Math.max(0, slot), first = prompt.state ?? 0;
+        const own = this.promptStates + slot, first = prompt.state ?? 0;
         const at = this.#segments * stride + DELTA_SEGMENT.columns * row;
         table[at + DELTA_SEGMENT.begin] = row;
         table[at + DELTA_SEGMENT.end] = row + 1;
@@ -165,7 +165,7 @@ export class StepTable {
         }
       } else if (earlier > 0) {
         // The branch's last positions take turns; before them come the prompt's.
-        const own = this.promptRows + Math.max(0, slot) * earlier;
+        const own = this.promptRows + slot * earlier;
         table[STEP.convRow * stride + row] = own + fed % earlier;
         for (let t = 1; t <= earlier; t++) {
           const at = fed - t, prompt = end + at;

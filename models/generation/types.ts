@@ -18,6 +18,11 @@ export interface GenerateRequest {
   firstBranch?: number;
   /** Position of its first token for the draws: what its prompt has of it already. Default 0. */
   firstPosition?: number;
+  /**
+   * For a turn of a dialogue: where the prompt has the model's earlier answers, in order. They then
+   * have the keys that decoding makes, and those of the new answer stay for the next turn.
+   */
+  answers?: readonly AnswerSpan[];
   /** Sampling options that differ from those of the other requests. */
   sampling?: Partial<SamplingOptions>;
   /** The model that generates: one with another adapter that has joined the generation. */
@@ -33,6 +38,12 @@ export interface GenerateRequest {
   onBranch?: (branch: number, completion: Completion) => void;
   /** When it is aborted, the request soon ends and fails with the signal's reason. */
   signal?: AbortSignal;
+}
+
+/** Tokens [begin, end) of a prompt that were sampled as one answer. */
+export interface AnswerSpan {
+  begin: number;
+  end: number;
 }
 
 /** A model with another adapter on the same base that a generation serves, too. */

@@ -17,7 +17,7 @@ export interface WireOptions {
 
 /** @param model the name under which the server has the adapter */
 export function completionBody(
-  { promptId, promptIds, n, firstBranch = 0, firstPosition = 0, sampling: own = {} }:
+  { promptId, promptIds, n, firstBranch = 0, firstPosition = 0, answers, sampling: own = {} }:
     GenerateRequest,
   { sampling, seed, eosIds }: WireOptions,
   model: string,
@@ -31,6 +31,7 @@ export function completionBody(
       prompt_id: promptId,
       first_branch: firstBranch,
       ...(firstPosition === 0 ? {} : { first_position: firstPosition }),
+      ...(answers && { answers: answers.map(({ begin, end }) => [begin, end]) }),
       logprobs_mode: "policy_logprobs",
     }
     : {

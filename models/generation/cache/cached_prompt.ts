@@ -15,6 +15,14 @@ export interface PromptRows extends RowRange {
   state?: number | undefined;
 }
 
+/** Where the beginning of a later prompt is in the cache. */
+export interface PromptSource extends RowRange {
+  /** The number of the state at its end, in models with delta rules. */
+  state?: number | undefined;
+  /** Rows of the branch cache that go on with it. */
+  answer?: RowRange | null;
+}
+
 export interface CachedPrompt extends PromptRows {
   /** End of the rows that were allocated for it. */
   allocatedEnd: number;
@@ -33,7 +41,8 @@ export function sharedPrefixOf(
   before: CachedPrompt | null,
   shared: number,
 ): CachedPrompt["sharedPrefix"] {
-  const rows = Math.floor(shared / PANEL) * PANEL;
+  const inPrompt = Math.min(shared, before === null ? 0 : before.end - before.begin);
+  const rows = Math.floor(inPrompt / PANEL) * PANEL;
   if (before === null || rows === 0) return null;
   const inherited = before.sharedPrefix, common = Math.min(inherited?.rows ?? 0, rows);
   const sharedPrefix = inherited !== null && 2 * common >= rows

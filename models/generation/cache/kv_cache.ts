@@ -16,7 +16,7 @@ import type { PromptStates } from "../../network/delta_layer.ts";
 import type { TrunkOptions } from "../../network/forward_pass.ts";
 import type { Network } from "../../network/weights/model_weights.ts";
 import type { Workspace } from "../../network/workspace.ts";
-import type { PrefillBatch, PrefillPrompt } from "./prefill_batch.ts";
+import type { PrefillBatch, PrefillPrompt, RowCopies } from "./prefill_batch.ts";
 
 /** Keys and values of one layer, [rows, kvHeads·headDim] each. */
 export interface LayerCache {
@@ -196,6 +196,23 @@ export class KvCache {
     };
   }
 
+  /** Copies the states of all layers with a delta rule, with their inputs of the convolution. */
+  copyState(from: number, to: number): void {
+    const { workspace, network: { device, config } } = this;
+    const index = workspace.upload("state.from", Uint32Array.of(from));
+    const target = workspace.upload("state.to", Uint32Array.of(to));
+    const copy = (table: Tensor, d: number) => {
+      const out = workspace.get("state.copy", d);
+      device.run("gather_rows", { table, index, out, rows: 1, d });
+      device.run("scatter_rows", { src: out, index: target, table, rows: 1, d });
+    };
+    for (const states of this.states) {
+      if (states === null) continue;
+      copy(states.state, stateSize(config.delta!));
+      copy(states.inputs, convWidth(config) * ((config.convTaps ?? 1) - 1));
+    }
+  }
+
   /**
    * For a batch of groups: writes the rows of a shared prefix to the cache rows of every
    * prompt that has it.
@@ -227,21 +244,28 @@ export class KvCache {
    * rows of shared prefixes to the prompts that share them.
    */
   storeBatch(
-    { rows, cacheRow, positions, keys: keyRanges, copies: { from, to } }: PrefillBatch,
+    { rows, cacheRow, positions, keys: keyRanges, answers, copies }: PrefillBatch,
     prompts: readonly PrefillPrompt[],
   ): CacheStores {
     const { network: { device, config }, workspace } = this, width = layerSizes(config, null).kv;
-    const copied = to.length, widest = Math.max(width, config.hiddenSize);
     const computed = workspace.upload("prefix.row", cacheRow);
-    const source = workspace.upload("prefix.copy.0", from);
-    const target = workspace.upload("prefix.copy.1", to);
-    const copies = workspace.get("prefix.copies", copied * widest);
     const keys = workspace.upload("prefix.keys", keyRanges);
-    const put = (src: Tensor, table: Tensor, d: number) => {
+    const most = Math.max(answers.to.length, copies.to.length);
+    const copied = workspace.get("prefix.copies", most * Math.max(width, config.hiddenSize));
+    const copier = (name: string, { from, to }: RowCopies) => {
+      const source = workspace.upload(`prefix.${name}.0`, from), rows = to.length;
+      const target = workspace.upload(`prefix.${name}.1`, to);
+      return (src: Tensor, table: Tensor, d: number) => {
+        if (rows === 0) return;
+        device.run("gather_rows", { table: src, index: source, out: copied, rows, d });
+        device.run("scatter_rows", { src: copied, index: target, table, rows, d });
+      };
+    };
+    const copyAnswers = copier("answer", answers), copyPrompts = copier("copy", copies);
+    const put = (src: Tensor, table: Tensor, d: number, branches?: Tensor) => {
       device.run("scatter_rows", { src, index: computed, table, rows, d });
-      if (copied === 0) return table;
-      device.run("gather_rows", { table, index: source, out: copies, rows: copied, d });
-      device.run("scatter_rows", { src: copies, index: target, table, rows: copied, d });
+      if (branches !== undefined) copyAnswers(branches, table, d);
+      copyPrompts(table, table, d);
       return table;
     };
     const begin = prompts[0]!.cached.begin, n = prompts.at(-1)!.cached.end - begin;
@@ -259,8 +283,12 @@ export class KvCache {
     return {
       store: (layer, k, v) => {
         const cache = this.prompts[layer]!, packed = this.packedKeys?.[layer];
-        const d = this.#width(layer),
-          stored = { k: put(k, cache.k, d), v: put(v, cache.v, d), keys };
+        const d = this.#width(layer), branches = this.branches[layer]!;
+        const stored = {
+          k: put(k, cache.k, d, branches.k),
+          v: put(v, cache.v, d, branches.v),
+          keys,
+        };
         if (packed !== undefined) pack(cache.k, packed, d);
         return stored;
       },

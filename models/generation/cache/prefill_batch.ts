@@ -6,7 +6,7 @@
  */
 import { frequencyLength } from "../../architectures/rope_frequencies.ts";
 import type { RopeScaling } from "../../architectures/rope_scaling.ts";
-import type { PromptRows, RowRange } from "./cached_prompt.ts";
+import type { PromptSource, RowRange } from "./cached_prompt.ts";
 import { type PackedBatch, packGroups, type PackLimits } from "../../network/packing.ts";
 
 export interface PrefillPrompt {
@@ -19,7 +19,7 @@ export interface PrefillPrompt {
   /** Number of tokens at its start that are shared with another prompt; less than all of them. */
   shared: number;
   /** An earlier prompt in the cache that has them; null = the prompt before it in the batch. */
-  source: Pick<PromptRows, "begin" | "end" | "state"> | null;
+  source: PromptSource | null;
 }
 
 /** The rows of the prompts that have to be computed, as groups without branches. */
@@ -28,8 +28,15 @@ export interface PrefillBatch extends PackedBatch {
   cacheRow: Uint32Array; // [rows]
   /** Range of cache rows of each prompt. */
   keys: Uint32Array; // [prompts, 2]
-  /** Cache rows that are copied after the rows of `cacheRow` have been written, and where to. */
-  copies: { from: Uint32Array; to: Uint32Array };
+  /** Rows of the branch cache that are copied to rows of the prompt cache, and where to. */
+  answers: RowCopies;
+  /** Cache rows that are copied after all those have been written, and where to. */
+  copies: RowCopies;
+}
+
+export interface RowCopies {
+  from: Uint32Array;
+  to: Uint32Array;
 }
 
 /**
@@ -58,7 +65,8 @@ export function packPrefill(
     limits,
   );
   const cacheRow = new Uint32Array(packed.rows), keys = new Uint32Array(2 * prompts.length);
-  const from: number[] = [], to: number[] = [];
+  const copies = { from: [] as number[], to: [] as number[] };
+  const answers = { from: [] as number[], to: [] as number[] };
   // Cache row where each token of the previous prompt was computed.
   let origin: number[] = [];
   let row = 0;
@@ -66,10 +74,16 @@ export function packPrefill(
     origin = source === null
       ? origin.slice(0, shared)
       : Array.from({ length: shared }, (_, i) => source.begin + i);
-    origin.forEach((source, i) => {
-      from.push(source);
+    const inPrompts = Math.min(shared, source === null ? shared : source.end - source.begin);
+    for (let i = 0; i < shared; i++) {
+      const isAnswer = i >= inPrompts;
+      // The prompt itself may have been computed up to here.
+      if (!isAnswer && origin[i] === begin + i) continue;
+      const { from, to } = isAnswer ? answers : copies;
+      from.push(isAnswer ? source!.answer!.begin + i - inPrompts : origin[i]!);
       to.push(begin + i);
-    });
+      if (isAnswer) origin[i] = begin + i;
+    }
     for (let i = shared; i < ids.length; i++, row++) {
       packed.positions[row] = i;
       packed.lengths[row] = ids.length;
@@ -79,8 +93,11 @@ export function packPrefill(
     packed.maxPosition = Math.max(packed.maxPosition, ids.length - 1);
     keys.set([begin, end], 2 * p);
   });
-  const copies = { from: Uint32Array.from(from), to: Uint32Array.from(to) };
-  return { ...packed, cacheRow, keys, copies };
+  const copied = ({ from, to }: typeof copies) => ({
+    from: Uint32Array.from(from),
+    to: Uint32Array.from(to),
+  });
+  return { ...packed, cacheRow, keys, answers: copied(answers), copies: copied(copies) };
 }
 
 // The same on a device whose attention reads only keys of the batch. Neighbours that share a prefix

@@ -5,6 +5,7 @@
  * cache.
  */
 import { largestThat } from "./largest_that.ts";
+import { rowsFor } from "../decoder.ts";
 import { promptAlignment } from "../cache/cached_prompt.ts";
 import { countGeneration, type GenerationSizes } from "./counted_generation.ts";
 import { maxOf, mean } from "../../../core/statistics.ts";
@@ -64,8 +65,8 @@ const PARTS = 8;
 
 /**
  * The sizes for dialogues, whose prompts grow turn by turn. The slots are for dialogues in the
- * middle. As far as the memory reaches, the prompt cache has room for all dialogues that are under
- * way at their maximum length, so that no turn is computed again.
+ * middle. As far as the memory reaches, the caches have room for all dialogues that are under way,
+ * prompts at their maximum length and newest answers, so that no turn is computed again.
  */
 export async function planDialogues(
   sizes: ModelSizes,
@@ -93,6 +94,10 @@ export async function planDialogues(
     passRows,
     promptRows: least + Math.ceil(more * parts / PARTS / align) * align,
     promptStates: states + Math.ceil(Math.max(0, 2 * underWay - states) * parts / PARTS),
+    // A card computes prompts as a whole, and reads the cache of branches in equal runs.
+    ...(sizes.card === null && {
+      branchRows: rowsFor(turnTokens) * (first.branches + Math.ceil(underWay * parts / PARTS)),
+    }),
   });
   return await largestWithin(sizes, more > 0 ? PARTS : 0, limits, sized, 0);
 }

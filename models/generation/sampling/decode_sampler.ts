@@ -23,7 +23,7 @@ export interface SampledRow {
   position: number;
   /** Added to the position in the draws. */
   firstPosition: number;
-  /** Its row in the sets of seen tokens. */
+  /** Its row in the sets of seen tokens, and its state behind those of prompts. */
   slot: number;
   /** The token before, as of the host's last read. */
   newest: number;
