@@ -74,7 +74,7 @@ export interface DecoderShape {
   maxNewTokens: number;
   /**
    * Rows of the branch cache, of which each branch takes as many as it may have tokens. Null =
-   * room for `slots` branches of the maximum length, which take equal runs, as a GPU needs them.
+   * room for `slots` branches of the maximum length, which take equal runs. A GPU needs them.
    */
   branchRows: number | null;
   promptRows: number;
@@ -159,7 +159,7 @@ export class Decoder {
     const { slots, maxNewTokens, branchRows, promptRows, promptStates, stepsPerRead } = shape;
     this.#sampler = new DecodeSampler(network, workspace, slots, stepsPerRead);
     const length = rowsFor(maxNewTokens);
-    this.#cacheUnit = branchRows === null ? length : 1;
+    this.#cacheUnit = network.device.adapter === undefined ? 1 : length;
     this.#table = new StepTable(
       network,
       workspace,
@@ -261,7 +261,7 @@ export class Decoder {
    */
   get keepsAnswers(): boolean {
     const { convTaps, delta, ropeScaling } = this.network.config;
-    return this.sharesPrefixes && this.#cacheUnit === 1 && !dependsOnLength(ropeScaling) &&
+    return this.sharesPrefixes && !dependsOnLength(ropeScaling) &&
       (convTaps === undefined || delta !== undefined);
   }
 

@@ -4,7 +4,7 @@ import { createWasmDevice } from "../../kernels/devices/wasm/device.ts";
 import type { Device } from "../../kernels/device.ts";
 import type { CausalLM } from "../causal_lm.ts";
 import { randomModel, TINY_MODELS } from "../testing.ts";
-import type { AnswerSpan, Ask, Completion } from "./types.ts";
+import type { AnswerSpan, Ask, Completion, GenerationTiming } from "./types.ts";
 
 const options = { maxNewTokens: 9, temperature: 0.9, seed: 5, eosIds: [2] };
 
@@ -53,13 +53,26 @@ async function withModel<T>(
   }
 }
 
+/** Tokens of the first prompts that are computed: the last of the equal ones shares the other. */
+const COMPUTED: Record<string, number> = {
+  "a tied head": 70 + 71 + 1,
+  "Qwen2's biases": 70 + 71 + 1,
+  "Qwen3.5's delta rules": 70 + 71 + 71,
+};
+
 const room = { prompts: [70, 71, 71], tokens: 60, turnTokens: 9 };
 
 for (const [part] of TINY_MODELS) {
   Deno.test(`turns have the same bits whatever the cache still has, with ${part}`, async () => {
     const found: [what: string, Completion[]][] = [];
     await withModel(part, 1, async (model) => {
-      found.push(["kept", await model.generateDialogues(room, options, play)]);
+      let computed = 0;
+      const onTiming = (timing: GenerationTiming) =>
+        computed = timing.promptTokens - timing.sharedTokens;
+      found.push(["kept", await model.generateDialogues(room, { ...options, onTiming }, play)]);
+      // Of a later turn the last token of the answer and three more.
+      const wanted = COMPUTED[part];
+      if (wanted !== undefined) assert.equal(computed, wanted + 3 * 3 * 4);
       // Room for one dialogue: the others take each other's rows.
       found.push(["small", await model.generateDialogues(room, options, play, { bytes: 1 })]);
       // Nothing is left of the turn before.

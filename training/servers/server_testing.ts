@@ -56,6 +56,7 @@ export async function startServer(
       firstBranch: body.first_branch ?? 0,
       firstPosition: body.first_position ?? 0,
       promptIds: body.prompt,
+      answers: body.answers?.map(([begin, end]: number[]) => ({ begin, end })),
       n: body.n,
     }], {
       maxNewTokens: body.max_tokens,

@@ -44,8 +44,10 @@ Deno.test("a request asks for ids, log-probabilities and the trainer's own ends"
 });
 
 Deno.test("a turn of a dialogue has its own length, and goes on with the draws", () => {
-  const turn = { ...request, firstPosition: 5, sampling: { maxNewTokens: 1 } };
+  const answers = [{ begin: 1, end: 2 }];
+  const turn = { ...request, firstPosition: 5, answers, sampling: { maxNewTokens: 1 } };
   const body = completionBody(turn, options, "rgx-abc", true);
+  assert.deepEqual(body["answers"], [[1, 2]]);
   assert.deepEqual([body["first_position"], body["max_tokens"], body["min_tokens"]], [5, 1, 1]);
   const seeds = [turn, { ...turn, firstPosition: 6 }, request].map((asked) =>
     completionBody(asked, options, "m", false)["seed"]

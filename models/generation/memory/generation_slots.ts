@@ -93,7 +93,8 @@ export async function planDialogues(
     ...first,
     passRows,
     promptRows: least + Math.ceil(more * parts / PARTS / align) * align,
-    promptStates: states + Math.ceil(Math.max(0, 2 * underWay - states) * parts / PARTS),
+    // At the ends of a prompt, of its answer, and of the prompt that goes on with them.
+    promptStates: states + Math.ceil(Math.max(0, 3 * underWay - states) * parts / PARTS),
     // A card computes prompts as a whole, and reads the cache of branches in equal runs.
     ...(sizes.card === null && {
       branchRows: rowsFor(turnTokens) * (first.branches + Math.ceil(underWay * parts / PARTS)),
