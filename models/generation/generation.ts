@@ -15,7 +15,7 @@ import type { Network } from "../network/weights/model_weights.ts";
 import type { Workspace } from "../network/workspace.ts";
 import type { PrefillPrompt } from "./cache/prefill_batch.ts";
 import { promptAlignment, releasePrompt, RowAllocator } from "./cache/cached_prompt.ts";
-import { type KeptPrompt, PromptCache } from "./cache/prompt_cache.ts";
+import { PromptCache } from "./cache/prompt_cache.ts";
 import { Decoder, type DecoderShape, rowsFor } from "./decoder.ts";
 import { DecodeRounds } from "./decode_rounds.ts";
 import {
