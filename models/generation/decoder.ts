@@ -640,15 +640,25 @@ class KeptRows {
  */
 export const RUNS_BEFORE_RECORDING = 8;
 
-export class RecordedStep<Result> {
-  #key: readonly unknown[] = [];
-  #recording: Recording | null = null;
-  #canRecord: boolean;
-  #result: Result | undefined;
-  /** Number of runs with the present key. */
-  #runs = 0;
+interface RecordedStep<Result> {
+  key: readonly unknown[];
+  /** Number of runs with this key. */
+  runs: number;
+  recording: Recording | null;
+  result: Result | undefined;
+}
 
-  constructor(private readonly device: Device) {
+/** Recorded steps of different kinds, by number. */
+export class RecordedSteps<Result> {
+  /** In the order of their last use. */
+  readonly #steps = new Map<number, RecordedStep<Result>>();
+  #canRecord: boolean;
+
+  /**
+   * @param maxSteps number of steps that are kept, the most recent ones; hundreds of operations
+   *   take some hundred kilobytes
+   */
+  constructor(private readonly device: Device, private readonly maxSteps: number) {
     this.#canRecord = device.record !== undefined;
   }
 
@@ -657,64 +667,35 @@ export class RecordedStep<Result> {
    * the key (compared with `===`) and on nothing else, and must return the same result while they
    * are the same.
    */
-  run(key: readonly unknown[], work: () => Result): Result {
-    if (!this.#canRecord) return work();
-    const same = key.length === this.#key.length && key.every((part, i) => part === this.#key[i]);
-    if (!same) {
-      this.forget();
-      this.#key = key;
-    }
-    if (this.#runs < RUNS_BEFORE_RECORDING) {
-      this.#runs++;
-      return this.#result = work();
-    }
-    if (!this.#recording?.isValid) {
-      const { device } = this;
-      this.#recording = device.record!(() => {
-        this.#result = work();
-      });
-      this.#canRecord = this.#recording !== null;
-    }
-    if (this.#recording === null) return work();
-    this.#recording.run();
-    return this.#result!;
-  }
-
-  /** Drops the recording, because something outside the key has changed. */
-  forget(): void {
-    this.#recording?.free();
-    this.#recording = null;
-    this.#key = [];
-    this.#result = undefined;
-    this.#runs = 0;
-  }
-}
-
-/** Recorded steps of different kinds, by number. Only the most recent recordings are kept. */
-export class RecordedSteps<Result> {
-  /** In the order of their last use. */
-  readonly #steps = new Map<number, RecordedStep<Result>>();
-
-  /**
-   * @param maxRecordings number of recordings that are kept; hundreds of operations take some
-   *   hundred kilobytes
-   */
-  constructor(private readonly device: Device, private readonly maxRecordings: number) {}
-
   run(number: number, key: readonly unknown[], work: () => Result): Result {
-    const step = this.#steps.get(number) ?? new RecordedStep<Result>(this.device);
+    if (!this.#canRecord) return work();
+    const known = this.#steps.get(number);
+    const isSame = known?.key.length === key.length &&
+      key.every((part, i) => part === known.key[i]);
+    if (!isSame) known?.recording?.free();
+    const step = isSame ? known : { key, runs: 0, recording: null, result: undefined };
     this.#steps.delete(number);
     this.#steps.set(number, step);
-    if (this.#steps.size > this.maxRecordings) {
+    if (this.#steps.size > this.maxSteps) {
       const [oldest, dropped] = this.#steps.entries().next().value!;
-      dropped.forget();
+      dropped.recording?.free();
       this.#steps.delete(oldest);
     }
-    return step.run(key, work);
+    if (step.runs++ < RUNS_BEFORE_RECORDING) return work();
+    if (!step.recording?.isValid) {
+      step.recording = this.device.record!(() => {
+        step.result = work();
+      });
+      this.#canRecord = step.recording !== null;
+    }
+    if (step.recording === null) return work();
+    step.recording.run();
+    return step.result!;
   }
 
+  /** Drops all recordings, because something outside the keys has changed. */
   forget(): void {
-    for (const step of this.#steps.values()) step.forget();
+    for (const { recording } of this.#steps.values()) recording?.free();
     this.#steps.clear();
   }
 }

@@ -5,7 +5,7 @@
 import assert from "node:assert/strict";
 import type { Device, Recording } from "../../kernels/device.ts";
 import { createWasmDevice } from "../../kernels/devices/wasm/device.ts";
-import { RecordedStep, RecordedSteps, RUNS_BEFORE_RECORDING } from "./decoder.ts";
+import { RecordedSteps, RUNS_BEFORE_RECORDING } from "./decoder.ts";
 import { randomModel, TINY_MODELS } from "../testing.ts";
 import type { GenerateRequest } from "./types.ts";
 
@@ -32,8 +32,8 @@ function fakeDevice(canRecord = true) {
 
 Deno.test("a step is recorded after some runs, and replayed from then on", () => {
   const { device, log, said, lose } = fakeDevice();
-  const step = new RecordedStep<string>(device);
-  const run = (...key: unknown[]) => step.run(key, () => (log.push("work"), `of ${key}`));
+  const steps = new RecordedSteps<string>(device, 1);
+  const run = (...key: unknown[]) => steps.run(0, key, () => (log.push("work"), `of ${key}`));
   const first = () => {
     for (let i = 0; i < RUNS_BEFORE_RECORDING; i++) {
       assert.deepEqual([run(1, device), said()], [OF_1, "work"]);
@@ -53,7 +53,7 @@ Deno.test("a step is recorded after some runs, and replayed from then on", () =>
   assert.deepEqual([run(2), said()], ["of 2", "work"]);
   first();
   assert.deepEqual([run(1, device), said()], [OF_1, "record work replay"]);
-  step.forget();
+  steps.forget();
   assert.deepEqual([run(1, device), said()], [OF_1, "free work"]);
 });
 
@@ -78,9 +78,9 @@ Deno.test("without recordings every step is run", () => {
   for (
     const { device, log, said } of [fakeDevice(false), { ...fakeDevice(), device: {} as Device }]
   ) {
-    const step = new RecordedStep<number>(device);
+    const steps = new RecordedSteps<number>(device, 1);
     for (let i = 0; i < RUNS_BEFORE_RECORDING + 3; i++) {
-      assert.equal(step.run([], () => log.push("work") && i), i);
+      assert.equal(steps.run(0, [], () => log.push("work") && i), i);
     }
     assert.match(said(), /^(work )+(record )?work work work$/);
   }

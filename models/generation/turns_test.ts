@@ -1,4 +1,4 @@
-/** Turns of a dialogue: what a turn samples does not depend on what is left of the one before it. */
+/** What a turn of a dialogue samples does not depend on what is left of the turns before it. */
 import assert from "node:assert/strict";
 import { createWasmDevice } from "../../kernels/devices/wasm/device.ts";
 import type { Device } from "../../kernels/device.ts";
