@@ -393,7 +393,12 @@ export class Decoder {
   async #prepareLayers(count: number, fed: Tensor): Promise<void> {
     const { network, workspace, shape: { slots } } = this, { device } = network;
     if (!this.#fused) {
-      this.#layers ??= this.#stepActivations();
+      this.#layers ??= network.weights.layers.map((_, l) =>
+        layerActivations(workspace, network, l, slots, {
+          adapter: this.adapter,
+          name: (activation) => bufferName(network.config, "none", l, activation),
+        })
+      );
       this.#scratch ??= passScratch(workspace, network.config, slots);
     }
     const ids = async () => await device.read(fed, 0, count) as Uint32Array;
@@ -557,16 +562,6 @@ export class Decoder {
     finalNorm(this.network, { x, ...sum, out: normed, mean, rho, rows: count });
     this.#kept?.store.saveOutput(output!.x, keptRow, count);
     return normed;
-  }
-
-  #stepActivations(): LayerActivations[] {
-    const { network, workspace, adapter } = this;
-    return network.weights.layers.map((_, l) =>
-      layerActivations(workspace, network, l, this.shape.slots, {
-        adapter,
-        name: (activation) => bufferName(network.config, "none", l, activation),
-      })
-    );
   }
 }
 
