@@ -3,18 +3,14 @@
  * the schema. Rules about several keys are in `rules/`.
  */
 import { modelName } from "../hub/repository.ts";
-import {
-  type ConfigNode,
-  describeNode,
-  type MapNode,
-  nodeAt,
-  type Problems,
-} from "./documents/node.ts";
+import type { ConfigNode, MapNode, Problems } from "./documents/node.ts";
+import { describeNode, nodeAt } from "./documents/node.ts";
 import { TRANSLATED_KEYS } from "./foreign/foreign_keys.ts";
 import { checkRules } from "./rules/rules.ts";
 import { readRewards } from "./schema/reward_list.ts";
 import type { RunConfig } from "./schema/run_config.ts";
-import { type Keys, type KeySpec, REQUIRED, type Section, type Values } from "./types/key_spec.ts";
+import type { Keys, KeySpec, PartValues, Section, SectionParts } from "./types/key_spec.ts";
+import { REQUIRED, type Values } from "./types/key_spec.ts";
 import * as schema from "./schema/schema.ts";
 
 function at(tree: MapNode, path: string): ConfigNode | undefined {
@@ -39,37 +35,10 @@ export function buildRunConfig(
   if (playing && !rewards.some(({ name, file }) => name === "environment" && !file)) {
     rewards.push({ name: "environment", weight: 1, params: {} });
   }
-  const optional = <K extends Keys>(section: Section<K>, isOn?: (values: Values<K>) => boolean) =>
-    readOptional(section, tree, problems, isOn);
-  const init = optional(schema.INIT),
-    lora = optional(schema.LORA, ({ enabled }) => enabled !== false);
-  const curriculum = optional(schema.CURRICULUM, ({ enabled }) => enabled);
-  const { enabled: _, ...adapter } = lora ?? {} as NonNullable<typeof lora>;
-  const config: RunConfig = {
-    model: {
-      ...readSection(schema.MODEL, tree, problems),
-      init: init && { ...init, tokenizer: readSection(schema.TOKENIZER, tree, problems) },
-    },
-    lora: lora && adapter,
-    data: readSection(schema.DATA, tree, problems),
-    curriculum: curriculum && {
-      ...curriculum,
-      enabled: true,
-      schedule: readSection(schema.CURRICULUM_SCHEDULE, tree, problems),
-    },
-    rewards,
-    sft: optional(schema.SFT, ({ max_steps }) => max_steps !== 0),
-    dpo: optional(schema.DPO),
-    teacher: optional(schema.TEACHER),
-    eval: readSection(schema.EVAL, tree, problems),
-    generation: readSection(schema.GENERATION, tree, problems),
-    ...environments,
-    multi_turn: readSection(schema.MULTI_TURN, tree, problems),
-    training: readSection(schema.TRAINING, tree, problems),
-    logging: readSection(schema.LOGGING, tree, problems),
-    hf_upload: optional(schema.HF_UPLOAD, ({ enabled }) => enabled !== false),
-    slurm: readSlurm(tree, problems),
-  };
+  const parts = readParts(schema.PARTS, tree, problems);
+  const config: RunConfig = { ...parts, rewards, ...environments };
+  // A section that is there is on.
+  if (config.lora !== null) Reflect.deleteProperty(config.lora, "enabled");
   config.model.shape = shapeOfModel(config.model, tree, problems);
   const limit = shaping["model.max_seq_length"];
   checkRules(config, limit ?? null, tree, problems, phases);
@@ -111,19 +80,23 @@ function shapeOfModel(
 
 /** The job of `rgx slurm`, alone. */
 export function readSlurm(tree: MapNode, problems: Problems): RunConfig["slurm"] {
-  return readOptional(schema.SLURM, tree, problems);
+  return readParts({ slurm: schema.SLURM }, tree, problems).slurm;
 }
 
-/** A section that may be missing or switched off. Its value is then null. */
-function readOptional<K extends Keys>(
-  section: Section<K>,
+/** The sections. An optional one that is missing or switched off is null. */
+function readParts<P extends SectionParts>(
+  parts: P,
   tree: MapNode,
   problems: Problems,
-  isOn: (values: Values<K>) => boolean = () => true,
-): Values<K> | null {
-  if (at(tree, section.path)?.kind !== "map") return null;
-  const values = readSection(section, tree, problems);
-  return isOn(values) ? values : null;
+): PartValues<P> {
+  const read = Object.entries(parts).map(([name, section]) => {
+    if (section === null) return [name, undefined];
+    if (section.isOptional && at(tree, section.path)?.kind !== "map") return [name, null];
+    const values = readSection(section, tree, problems);
+    if (section.isOptional && section.isOn?.(values) === false) return [name, null];
+    return [name, { ...values, ...readParts(section.parts ?? {}, tree, problems) }];
+  });
+  return Object.fromEntries(read);
 }
 
 /** Reads all keys of a section. A key with a wrong value is reported and stays undefined. */

@@ -4,14 +4,7 @@
  */
 import type { TrackerName } from "../core/tracker_names.ts";
 import type { RewardFile } from "../rewards/custom/reward_file.ts";
-import type {
-  CurriculumSection,
-  DpoSection,
-  LoraSection,
-  ModelInit,
-  RunConfig,
-  TeacherSection,
-} from "./schema/run_config.ts";
+import type { CurriculumSection, LoraSection, ModelInit, RunConfig } from "./schema/run_config.ts";
 import type { RewardSection } from "./schema/reward_section.ts";
 
 /** A reward of rgx, or one that was registered, by name; other fields are its parameters. */
@@ -44,8 +37,20 @@ export interface TaskItem {
   config?: Record<string, unknown>;
 }
 
+/**
+ * Sections with some of their keys.
+ * @internal
+ */
+type Some<S> = { [N in keyof S]?: Partial<NonNullable<S[N]>> | Extract<S[N], null> };
+
+/**
+ * Sections whose keys are written as they are read.
+ * @internal
+ */
+type Plain = "sft" | "dpo" | "teacher" | "eval" | "multi_turn" | "hf_upload" | "slurm";
+
 /** Values that replace those of a configuration, by section and key. Undefined changes nothing. */
-export interface ConfigOverrides {
+export interface ConfigOverrides extends Some<Pick<RunConfig, Plain>> {
   /** The model. */
   model?: Partial<Omit<RunConfig["model"], "init">> & {
     /** Maximum length of prompt and completion together, used if max_prompt_length is unset. */
@@ -82,14 +87,6 @@ export interface ConfigOverrides {
     | null;
   /** Rewards: names, or `{name, weight, …parameters}`, or `{path, …}` for a file. */
   rewards?: readonly RewardItem[];
-  /** Supervised training before GRPO; null: none. */
-  sft?: Partial<NonNullable<RunConfig["sft"]>> | null;
-  /** Training on preferences, which only `rgx dpo` obeys; null: none. */
-  dpo?: Partial<DpoSection> | null;
-  /** The model whose distributions the policy learns; null: none. */
-  teacher?: Partial<TeacherSection> | null;
-  /** The evaluation before and after training. */
-  eval?: Partial<RunConfig["eval"]>;
   /** Who samples the completions of training. */
   generation?: Partial<Omit<RunConfig["generation"], "base_url">> & {
     /** Address of the server, or addresses of several servers that share the prompts. */
@@ -101,8 +98,6 @@ export interface ConfigOverrides {
   environments?: Record<string, string | RunConfig["environment"]> | null;
   /** Files with tools that the model may call. */
   tools?: (string | RunConfig["tools"][number])[];
-  /** Limits of dialogues. */
-  multi_turn?: Partial<RunConfig["multi_turn"]>;
   /** The training loop, sampling and GRPO. */
   training?: Partial<Omit<RunConfig["training"], "stop">> & {
     /** Texts after which a completion ends; the text is kept. */
@@ -117,10 +112,6 @@ export interface ConfigOverrides {
     /** Trackers that get the metrics, besides metrics.jsonl. */
     report_to?: TrackerName | "none" | "all" | (TrackerName | "none" | "all")[];
   };
-  /** The upload after the run; null: none. */
-  hf_upload?: Partial<NonNullable<RunConfig["hf_upload"]>> | null;
-  /** The job of `rgx slurm`; null: its flags alone. */
-  slurm?: Partial<NonNullable<RunConfig["slurm"]>> | null;
   /** Environment variables that configurations can name. */
   env?: Record<string, string>;
 }

@@ -42,7 +42,6 @@ export const RULES = collect((table) => table.rules);
 /** Keys that `translate_foreign_keys.ts` turns into other keys. */
 export const TRANSLATED_KEYS: Section = {
   path: "",
-  flat: false,
   keys: Object.fromEntries(collect((table) => table.translated)),
 };
 

@@ -14,6 +14,7 @@ const SPLIT = { ...checked(name(), parseSplit), expected: "a split or slices" };
 
 export const DATA = {
   path: "data",
+  about: "the problems, and how they become prompts",
   flat: true,
   keys: keys({
     tasks: TASKS,
@@ -63,9 +64,20 @@ export const DATA = {
   }),
 };
 
+export const CURRICULUM_SCHEDULE = {
+  path: "curriculum.schedule",
+  about: "when levels go up without regard to scores",
+  keys: keys({}, {
+    automatic: "bool = false -- up every update_steps steps, whatever the scores",
+    update_steps: "int>=1 = 30 -- steps between two levels, with automatic",
+  }),
+};
+
 export const CURRICULUM = {
   path: "curriculum",
-  flat: false,
+  about: "difficulty levels that follow the results; null: none",
+  isOn: ({ enabled }: { enabled: boolean }) => enabled,
+  parts: { schedule: CURRICULUM_SCHEDULE },
   isOptional: true as const,
   keys: keys({ curricula: CURRICULA }, {
     enabled: "bool = false -- whether levels of difficulty move with the results",
@@ -80,18 +92,10 @@ export const CURRICULUM = {
   }),
 };
 
-export const CURRICULUM_SCHEDULE = {
-  path: "curriculum.schedule",
-  flat: false,
-  keys: keys({}, {
-    automatic: "bool = false -- up every update_steps steps, whatever the scores",
-    update_steps: "int>=1 = 30 -- steps between two levels, with automatic",
-  }),
-};
-
 export const SFT = {
   path: "sft",
-  flat: false,
+  about: "supervised warm start before GRPO; null: none",
+  isOn: ({ max_steps }: { max_steps: number }) => max_steps !== 0,
   isOptional: true as const,
   keys: keys({ schedule: SCHEDULES, kwargs: SCHEDULE_KWARGS, warmup: WARMUP }, {
     max_steps: "int>=0 = required -- supervised steps before GRPO; 0 = none [sft.steps]",
@@ -110,7 +114,7 @@ export const SFT = {
 
 export const TEACHER = {
   path: "teacher",
-  flat: false,
+  about: "a model whose distributions the policy learns on its own samples; null: none",
   isOptional: true as const,
   keys: keys({}, {
     model_name_or_path: `name? = null -- the model whose distributions the policy learns, or its
@@ -133,7 +137,7 @@ export const TEACHER = {
 
 export const DPO = {
   path: "dpo",
-  flat: false,
+  about: "training on preferences, which only `rgx dpo` obeys; null: none",
   isOptional: true as const,
   keys: keys({}, {
     beta: "number>0 = 0.1 -- how far from the reference answers may go: higher, less far",
@@ -149,7 +153,7 @@ export const DPO = {
 
 export const EVAL = {
   path: "eval",
-  flat: false,
+  about: "held-out evaluation before and after training",
   keys: keys({}, {
     num_examples: `int>=0 = 0 -- problems that are held out and asked before and after training;
       0: none, and a file without a test split is trained on as a whole`,
@@ -160,6 +164,7 @@ export const EVAL = {
 
 export const LOGGING = {
   path: "logging",
+  about: "the names and trackers of the run",
   flat: true,
   keys: keys({ trackers: trackers() }, {
     run_name: "name = required -- name of the run; default: name of the configuration file",
@@ -173,7 +178,6 @@ export const LOGGING = {
 /** Keys that only change other keys; the trainer does not get them. */
 export const SHAPING = {
   path: "",
-  flat: false,
   keys: keys({ numbers: listOf(float(), "a list of numbers") }, {
     rewards: `any a list of rewards = required -- list of {name, weight, …parameters}, or names
       [training.rewards]`,

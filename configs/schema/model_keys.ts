@@ -6,8 +6,48 @@ import { key, keys } from "../types/key_spec.ts";
 import { excludedModules, moduleNames, modulePattern, targetModules } from "./lora_types.ts";
 import { int, listOf, text } from "../types/value_types.ts";
 
+/** The default alphabet: printable ASCII and the line break. */
+export const ASCII = "\n" + String.fromCharCode(...Array.from({ length: 95 }, (_, i) => 32 + i));
+
+export const TOKENIZER = {
+  path: "model.init.tokenizer",
+  about: "the character-level tokenizer's characters and special tokens",
+  keys: keys({ texts: listOf(text(), "a list of text") }, {
+    type: "one characters = characters -- one token a character",
+    alphabet: key(text(), ASCII, "all characters that are tokens"),
+    special_tokens: `texts = ["<pad>","<unk>","<eos>","<answer>","</answer>"] -- tokens of several
+      characters; <eos> and <unk> must be there`,
+  }),
+};
+
+export const INIT = {
+  path: "model.init",
+  about: "a model that is made from a seed in place of a loaded one; null: none",
+  parts: { tokenizer: TOKENIZER },
+  isOptional: true as const,
+  keys: keys({}, {
+    architecture: "one llama = llama -- Llama: GQA, RoPE, RMSNorm, SwiGLU",
+    hidden_size: "int>=2 = required -- width of the residual stream",
+    intermediate_size: "int>=1 = required -- width of the MLP's inner layer",
+    num_hidden_layers: "int>=1 = required -- decoder layers",
+    num_attention_heads: "int>=1 = required -- query heads",
+    num_key_value_heads: key(
+      int({ min: 1 }),
+      (init) => (init.num_attention_heads as number | undefined) ?? 1,
+      "key and value heads, which divide the query heads",
+    ),
+    max_position_embeddings: "int>=2 = 512 -- longest sequence, prompt and completion",
+    rope_theta: "number>0 = 10000 -- base of the rotary angles",
+    rms_norm_eps: "number>0 = 1e-5 -- added to the mean square before the root",
+    tie_word_embeddings: "bool = true -- the head has the weights of the embedding",
+    initializer_range: "number>0 = 0.02 -- standard deviation of the first weights",
+  }),
+};
+
 export const MODEL = {
   path: "model",
+  about: "the model that is trained, and how it is held in memory",
+  parts: { init: INIT },
   flat: true,
   keys: keys({}, {
     model_name_or_path: `name? = null -- folder of a Hugging Face model, GGUF file, or a name on
@@ -36,45 +76,10 @@ export const MODEL = {
   }),
 };
 
-export const INIT = {
-  path: "model.init",
-  flat: false,
-  isOptional: true as const,
-  keys: keys({}, {
-    architecture: "one llama = llama -- Llama: GQA, RoPE, RMSNorm, SwiGLU",
-    hidden_size: "int>=2 = required -- width of the residual stream",
-    intermediate_size: "int>=1 = required -- width of the MLP's inner layer",
-    num_hidden_layers: "int>=1 = required -- decoder layers",
-    num_attention_heads: "int>=1 = required -- query heads",
-    num_key_value_heads: key(
-      int({ min: 1 }),
-      (init) => (init.num_attention_heads as number | undefined) ?? 1,
-      "key and value heads, which divide the query heads",
-    ),
-    max_position_embeddings: "int>=2 = 512 -- longest sequence, prompt and completion",
-    rope_theta: "number>0 = 10000 -- base of the rotary angles",
-    rms_norm_eps: "number>0 = 1e-5 -- added to the mean square before the root",
-    tie_word_embeddings: "bool = true -- the head has the weights of the embedding",
-    initializer_range: "number>0 = 0.02 -- standard deviation of the first weights",
-  }),
-};
-
-/** The default alphabet: printable ASCII and the line break. */
-export const ASCII = "\n" + String.fromCharCode(...Array.from({ length: 95 }, (_, i) => 32 + i));
-
-export const TOKENIZER = {
-  path: "model.init.tokenizer",
-  flat: false,
-  keys: keys({ texts: listOf(text(), "a list of text") }, {
-    type: "one characters = characters -- one token a character",
-    alphabet: key(text(), ASCII, "all characters that are tokens"),
-    special_tokens: `texts = ["<pad>","<unk>","<eos>","<answer>","</answer>"] -- tokens of several
-      characters; <eos> and <unk> must be there`,
-  }),
-};
-
 export const LORA = {
   path: "lora",
+  about: "the adapter that is trained; null: full fine-tuning",
+  isOn: ({ enabled }: { enabled: boolean }) => enabled !== false,
   flat: true,
   isOptional: true as const,
   keys: keys({

@@ -47,7 +47,7 @@ const ON_PARSE_ERROR: ValueType<OnParseError> = {
 
 export const MULTI_TURN = {
   path: "multi_turn",
-  flat: false,
+  about: "limits of dialogues with environments and tools",
   keys: keys({ on_parse_error: ON_PARSE_ERROR }, {
     max_assistant_turns: "int>=1? = null -- answers of the model in a dialogue; null: no limit",
     max_user_turns: "int>=0? = null -- messages of an environment's `step`; null: no limit",
@@ -150,7 +150,6 @@ function wrongEnvironment(section: EnvironmentSection): string | null {
 
 export const ENVIRONMENTS = {
   path: "",
-  flat: false,
   keys: keys({
     environment: ENVIRONMENT,
     environments: mapOf(ENVIRONMENT, "a map of names to environments"),

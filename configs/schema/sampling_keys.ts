@@ -57,7 +57,7 @@ const ADDRESS: ValueType<string> = refine(
 
 export const GENERATION = {
   path: "generation",
-  flat: false,
+  about: "who samples the completions",
   keys: keys({ addresses: oneOrMore(ADDRESS, WORDS) }, {
     backend: `one in_process|openai = in_process -- who samples the completions of training: the
       trainer's process, or servers with OpenAI's API (rgx serve, vLLM; docs/rollouts.md)`,

@@ -33,7 +33,7 @@ function slurmText(expected: string, check: (text: string) => void): ValueType<s
 
 export const SLURM = {
   path: "slurm",
-  flat: false,
+  about: "defaults of the flags of `rgx slurm`, which training does not read; null: none",
   isOptional: true as const,
   keys: keys({
     account: slurmText("the name of an account", (text) => checkSlurmName(text, "account", "")),

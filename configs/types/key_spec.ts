@@ -33,18 +33,39 @@ export interface KeySpec<T = unknown> {
 
 export interface Section<K extends Keys = Keys> {
   readonly path: string;
+  /** What it says, for the types of a package. */
+  readonly about?: string;
   /** Whether a key may also be written at the top of a file, by its last part alone. */
-  readonly flat: boolean;
+  readonly flat?: boolean;
   /** Whether it may be null: the run then does without what the section describes. */
   readonly isOptional?: true;
+  /** Whether an optional section that is written is not switched off. */
+  isOn?(values: Values<K>): boolean;
   readonly keys: K;
+  /** The sections in it, by their names. */
+  readonly parts?: SectionParts;
 }
+
+/** Null: what stands in this place and is no section. */
+export type SectionParts = Readonly<Record<string, Section | null>>;
 
 export type Keys = Readonly<Record<string, KeySpec>>;
 
 export type Values<K> = {
   -readonly [N in keyof K]: K[N] extends { readonly type: ValueType<infer T> } ? T : never;
 };
+
+/** The values of sections by their names. An optional section that is off is null. */
+export type PartValues<P> = {
+  -readonly [N in keyof P as P[N] extends null ? never : N]:
+    | SectionValues<P[N]>
+    | (P[N] extends { isOptional: true } ? null : never);
+};
+
+/** The values of a section and of those in it. */
+export type SectionValues<S> =
+  & (S extends { keys: infer K } ? Values<K> : unknown)
+  & (S extends { parts: infer P } ? PartValues<P> : unknown);
 
 export function key<T>(
   type: ValueType<T>,

@@ -4,16 +4,15 @@
  * off here: the test of the package checks what is published.
  */
 import * as schema from "../../configs/schema/schema.ts";
-import type { Keys } from "../../configs/types/key_spec.ts";
+import type { Keys, SectionParts } from "../../configs/types/key_spec.ts";
 
 /** The declarations of keys by their names in run_config.ts: `LORA["keys"]` and `LOOP_KEYS`. */
-const SECTIONS = Object.fromEntries(
-  Object.entries(schema).map(([name, found]): [string, Keys] =>
-    name.endsWith("_KEYS")
-      ? [name, found as Keys]
-      : [`${name}["keys"]`, (found as { keys: Keys }).keys]
-  ),
-);
+const DECLARED: Readonly<Record<string, Keys>> = {
+  LOOP_KEYS: schema.LOOP_KEYS,
+  ALGORITHM_KEYS: schema.ALGORITHM_KEYS,
+  'LORA["keys"]': schema.LORA.keys,
+  'ENVIRONMENTS["keys"]': schema.ENVIRONMENTS.keys,
+};
 
 /** Imports of the types that some keys name. */
 const IMPORTS = `import type { TrackerName } from "../../core/tracker_names.ts";
@@ -24,25 +23,33 @@ import type { TaskSection } from "./task_types.ts";
 
 /** The text of configs/schema/run_config.ts with the types written out. */
 export function writtenOut(source: string): string {
-  const names = Object.keys(SECTIONS);
-  const found = source.replace(/\b(Values|On)<typeof ([\w[\]"]+)>/g, (_, kind, name) => {
-    const keys = SECTIONS[name];
-    if (keys === undefined) throw new Error(`${name} is none of ${names.join(", ")}`);
-    return literal(keys, kind === "On");
-  });
-  return found.replace(/^import type .* from "\.\/\w+_keys\.ts";\n/gm, "")
-    .replace(/^import type \{ Values \}.*\n/m, IMPORTS)
-    .replace(/\/\*\* The values of a section without its switch.*\ntype On.*\n\n/, "");
+  const { lora: _, ...parts } = schema.PARTS;
+  return source.replace(/\bValues<typeof ([\w[\]"]+)>/g, (_, name) => {
+    const keys = DECLARED[name];
+    if (keys === undefined) throw new Error(`${name} is none of ${Object.keys(DECLARED).join()}`);
+    return literal(keys);
+  }).replace(/^type Sections = .*;$/m, () => `interface Sections {\n${membersOf(parts)}}`)
+    .replace(/^import type .* from "\.\/(\w+_keys|schema)\.ts";\n/gm, "")
+    .replace(/^import type \{ PartValues.*\n/m, IMPORTS);
 }
 
-function literal(keys: Keys, isOn: boolean): string {
-  const lines = Object.entries(keys).filter(([name]) => !(isOn && name === "enabled"))
-    .map(([name, { doc, type }]) => {
-      // Names of keys and values stay as they are written.
-      const begun = /^[a-z]+(-[a-z]+)*(?! =)([ ,;]|$)/.test(doc)
-        ? doc[0]!.toUpperCase() + doc.slice(1)
-        : doc;
-      return `  /** ${begun.replaceAll("*/", "* /")}. */\n  ${name}: ${type.ts};\n`;
-    });
-  return `{\n${lines.join("")}}`;
+function membersOf(parts: SectionParts = {}): string {
+  return Object.entries(parts).map(([name, part]) => {
+    if (part === null) return "";
+    const type = literal(part.keys, part.parts) + (part.isOptional ? " | null" : "");
+    return member(name, part.about!, type);
+  }).join("");
+}
+
+function literal(keys: Keys, parts?: SectionParts): string {
+  const lines = Object.entries(keys).map(([name, { doc, type }]) => member(name, doc, type.ts));
+  return `{\n${lines.join("")}${membersOf(parts)}}`;
+}
+
+function member(name: string, doc: string, type: string): string {
+  // Names of keys and values stay as they are written.
+  const begun = /^[a-z]+(-[a-z]+)*(?! =)([ ,;]|$)/.test(doc)
+    ? doc[0]!.toUpperCase() + doc.slice(1)
+    : doc;
+  return `  /** ${begun.replaceAll("*/", "* /")}. */\n  ${name}: ${type};\n`;
 }
