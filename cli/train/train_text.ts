@@ -169,7 +169,9 @@ export function evalLines(
   { dataset_name, task_name }: Pick<RunConfig["data"], "dataset_name" | "task_name">,
 ): string[] {
   const lines = result.total === 0 ? ["  no problem has an answer to compare with"] : [
-    `  sampled ${accuracyText(result)}   greedy ${accuracyText(result.greedy)}   ` +
+    `  ${result.temperature === 0 ? "" : `sampled ${accuracyText(result)}   `}greedy ${
+      accuracyText(result.greedy)
+    }   ` +
     `answer format ${(100 * result.format_rate).toFixed(1)} %`,
   ];
   for (const [name, reward] of shownRewards(result)) lines.push(`  ${name} ${rewardText(reward)}`);
@@ -379,9 +381,10 @@ function evalTable(before: EvalResult, after: EvalResult): string[] {
     "",
     `${a.total}`,
   ];
+  const isSampled = after.temperature !== 0;
   return table([
     ["held-out", "before", "95 %", "after", "95 %", "n"],
-    ...(after.total === 0
+    ...(after.total === 0 || !isSampled
       ? []
       : [row(`accuracy, sampled at T ${after.temperature}`, before, after)]),
     ...Object.entries(before.tasks ?? {}).map(([task, measured]) =>
@@ -389,7 +392,7 @@ function evalTable(before: EvalResult, after: EvalResult): string[] {
     ),
     ...(after.total === 0 ? [] : [
       row("accuracy, greedy", before.greedy, after.greedy),
-      format("answer format, sampled", before, after),
+      format(`answer format, ${isSampled ? "sampled" : "greedy"}`, before, after),
     ]),
     ...shownRewards(after).map(([name, b]) => {
       const a = new Map(shownRewards(before)).get(name) ?? b;

@@ -13,21 +13,33 @@ export interface CommandOutput {
 type Options = Pick<Deno.CommandOptions, "cwd" | "env" | "clearEnv"> & {
   /** The limit in time; default: none. */
   timeoutMs?: number;
+  /** Ends the program. */
+  signal?: AbortSignal;
+  /** What the program reads; default: nothing. */
+  input?: string;
 };
 
 /** @returns null where there is no such program, or it may not be run */
 export async function runCommand(
   [program, ...args]: readonly string[],
-  { timeoutMs, ...options }: Options = {},
+  { timeoutMs, signal, input, ...options }: Options = {},
 ): Promise<CommandOutput | null> {
-  const limit = timeoutMs === undefined ? {} : { signal: AbortSignal.timeout(timeoutMs) };
+  const limits = signal === undefined ? [] : [signal];
+  if (timeoutMs !== undefined) limits.push(AbortSignal.timeout(timeoutMs));
   try {
-    const { stdout, stderr, ...end } = await new Deno.Command(program!, {
+    signal?.throwIfAborted();
+    const child = new Deno.Command(program!, {
       args,
-      stdin: "null",
+      stdin: input === undefined ? "null" : "piped",
+      stdout: "piped",
+      stderr: "piped",
       ...options,
-      ...limit,
-    }).output();
+      signal: AbortSignal.any(limits),
+    }).spawn();
+    const ended = child.output();
+    // A program that ends without reading has said why.
+    if (input !== undefined) await new Blob([input]).stream().pipeTo(child.stdin).catch(() => {});
+    const { stdout, stderr, ...end } = await ended;
     const text = (bytes: Uint8Array) => new TextDecoder().decode(bytes);
     return { ...end, out: text(stdout), err: text(stderr) };
   } catch {

@@ -81,7 +81,13 @@ export interface RunPage extends RunDetails {
   report: string | null;
 }
 
-export function dataRoutes(runs: Runs, reports: ReportKeys, allowsRuns: boolean): Hono {
+/** @param ending ends computations for answers */
+export function dataRoutes(
+  runs: Runs,
+  reports: ReportKeys,
+  allowsRuns: boolean,
+  ending: AbortSignal,
+): Hono {
   const app = new Hono();
   const queue = new QueueTimes();
   const run = (c: Context, name = "run") => foundRun(runs, c, name);
@@ -123,7 +129,7 @@ export function dataRoutes(runs: Runs, reports: ReportKeys, allowsRuns: boolean)
   });
   app.get("/tokens", async (c) => {
     const [step, row] = [number(c, "step") ?? 0, number(c, "row") ?? 0];
-    return c.json(await readTokens(run(c).folder, step, row));
+    return c.json(await readTokens(run(c).folder, step, row, ending));
   });
   app.get("/config", async (c) => {
     const first = await configOf(run(c));

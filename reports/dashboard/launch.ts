@@ -10,6 +10,7 @@ import { REQUIRED } from "../../configs/types/key_spec.ts";
 import { UsageError } from "../../core/errors.ts";
 import { isRecord } from "../../core/json_file.ts";
 import { holderHere, LOCK_FILE } from "../../core/lock.ts";
+import { runCommand } from "../../core/machine/run_command.ts";
 import { atMost } from "../../core/machine/running_time.ts";
 import { programCommand } from "../../core/program_command.ts";
 import { readPlain } from "./reading/plain_file.ts";
@@ -35,11 +36,12 @@ export type LaunchForm = Awaited<ReturnType<Launcher["form"]>>;
 const MAX_SAID = 20_000;
 /** How long a start may take until it is called a start, in milliseconds. */
 const START_MS = 4000;
+const ENV = { NO_COLOR: "1" };
 const NAME = /^\w[\w.-]{0,80}$/;
 
 export class Launcher {
-  /** @param folder where new runs get their folders */
-  constructor(private readonly folder: string) {}
+  /** @param folder where new runs get their folders @param ending ends what it has asked for */
+  constructor(private readonly folder: string, private readonly ending: AbortSignal) {}
 
   /** The recipes, and all keys with their values in one of them. */
   async form(recipe: string) {
@@ -67,8 +69,10 @@ export class Launcher {
   }
 
   /** What the run would do, or what is wrong with it. */
-  plan(request: LaunchRequest): Promise<Said> {
-    return run([...this.#words(request), "--dry-run"]);
+  async plan(request: LaunchRequest): Promise<Said> {
+    const command = [...programCommand(), ...this.#words(request), "--dry-run"];
+    const ended = await runCommand(command, { env: ENV, signal: this.ending });
+    return { isOk: ended?.success ?? false, text: ended?.err.slice(-MAX_SAID) ?? "" };
   }
 
   /** Starts a run; its process goes on when the dashboard ends. */
@@ -109,27 +113,12 @@ export class Launcher {
 
 const yamlText = (value: unknown) => typeof value === "string" ? value : JSON.stringify(value);
 
-function spawn(words: readonly string[], isDetached: boolean): Deno.ChildProcess {
-  const [program, ...args] = programCommand();
-  return new Deno.Command(program!, {
-    args: [...args, ...words],
-    env: { NO_COLOR: "1" },
-    stdin: "null",
-    stdout: "null",
-    stderr: "piped",
-    detached: isDetached,
-  }).spawn();
-}
-
-/** Runs a command to its end. */
-async function run(words: readonly string[]): Promise<Said> {
-  const child = spawn(words, false), { stderr, code } = await child.output();
-  return { isOk: code === 0, text: new TextDecoder().decode(stderr).slice(-MAX_SAID) };
-}
-
 /** Starts a command that goes on; what it says in its first moments is told. */
 async function begin(words: readonly string[]): Promise<Said> {
-  const child = spawn(words, true), decoder = new TextDecoder();
+  const [program, ...args] = [...programCommand(), ...words];
+  const options = { env: ENV, stdout: "null", stderr: "piped", detached: true } as const;
+  const child = new Deno.Command(program!, { args, ...options }).spawn();
+  const decoder = new TextDecoder();
   let text = "", code: number | null = null;
   const reading = (async () => {
     // Its messages are read to the end, so that it never waits for a reader.

@@ -71,7 +71,7 @@ export async function startDashboard(options: DashboardOptions): Promise<Dashboa
   await Promise.all([runs.refresh(), preparePage()]);
   // What is read now need not be read when the page is opened.
   await Promise.all(runs.found.runs.map((found) => readRunInfo(found)));
-  const launcher = options.allowRuns ? new Launcher(runs.folders[0]!) : null;
+  const launcher = options.allowRuns ? new Launcher(runs.folders[0]!, ending.signal) : null;
   if (launcher !== null && token === null) {
     throw new UsageError("runs are started only with a token: leave out --no-token");
   }
@@ -143,7 +143,7 @@ function createApp(
     if (c.req.method !== "GET") requireWriter(c, token !== null);
     return await next();
   });
-  app.route("/api", dataRoutes(runs, reports, launcher !== null));
+  app.route("/api", dataRoutes(runs, reports, launcher !== null, ending));
   if (launcher !== null) app.route("/api", launchRoutes(runs, launcher));
   app.onError((error, c) => {
     const problem = error instanceof RgxError ? error.message : `internal error: ${error.message}`;

@@ -20,6 +20,8 @@ export interface Share extends Pick<EvalResult, "rewards" | "reward"> {
   total: number;
   ci95: readonly [number, number];
   format_rate?: number;
+  /** Of the completions; 0: greedy ones are all that there are. */
+  temperature?: number;
 }
 
 const isShare = (value: unknown): value is Share =>
@@ -141,18 +143,21 @@ export function evaluation(
   const greedy = (share: Share) => (share as Share & { greedy?: unknown }).greedy;
   const tasks = (share: Share) =>
     (share as Share & { tasks?: Record<string, unknown> }).tasks ?? {};
-  add("accuracy, sampled", before, after, paired?.sampled);
+  const how = after.temperature === 0 ? "greedy" : "sampled";
+  add(`accuracy, ${how}`, before, after, paired?.sampled);
   for (const name of Object.keys(tasks(after))) {
     add(`  ${name}`, tasks(before)[name], tasks(after)[name]);
   }
-  add("accuracy, greedy", greedy(before), greedy(after), paired?.greedy);
+  if (how !== "greedy") {
+    add("accuracy, greedy", greedy(before), greedy(after), paired?.greedy);
+  }
   const [a, b] = [before, after].map((share) => {
     const count = formatCount(share);
     if (count === null) return null;
     const { successes, total } = count;
     return { ...share, accuracy: successes / total, ci95: wilson(successes, total) };
   });
-  add("answer format, sampled", a, b, paired?.format);
+  add(`answer format, ${how}`, a, b, paired?.format);
   const last = new Map(shownRewards(after));
   for (const [name, x] of shownRewards(before)) {
     const y = last.get(name);

@@ -346,6 +346,16 @@ Deno.test("answers to the same problems before and after are compared in pairs",
   }, files);
 });
 
+Deno.test("answers at temperature 0 are reported once, as greedy ones", () => {
+  const [before, after] = [40, 120].map((right) => ({ ...share(right, 200), temperature: 0 }));
+  const run = { status: "completed", steps: 40, eval_before: before, eval_after: after };
+  return withRun(async (folder) => {
+    const { evaluation } = reportSections(await readRunRecord(folder));
+    const names = ["accuracy, greedy", "  leg_counting", "answer format, greedy"];
+    assert.deepEqual(evaluation!.rows.slice(1).map((row) => row[0]), names);
+  }, { "run.json": JSON.stringify(run) });
+});
+
 Deno.test("a report without all answers of both evaluations compares their shares alone", () =>
   withRun(
     async (folder) => {

@@ -261,7 +261,8 @@ function modelCardText(options: CardOptions): string {
 /** The results in the form that the Hub shows beside a model. */
 function modelIndex(name: string, task: string | null, run: Json): Record<string, unknown> {
   const after = objectIn(run["eval_after"]), title = task ?? "held-out";
-  const metrics = [["sampled", after], ["greedy", objectIn(after["greedy"])]] as const;
+  const ways = [["sampled", after], ["greedy", objectIn(after["greedy"])]] as const;
+  const metrics = after["temperature"] === 0 ? ways.slice(1) : ways;
   if (numberOf(after["accuracy"]) === null) return {};
   return {
     "model-index": [{

@@ -176,8 +176,12 @@ export function marked(text: string, part: string): (Part | string)[] {
   return [...pieces, text.slice(from)];
 }
 
+/** Length of names that are short enough for one line, in characters. */
+const ONE_LINE = 16;
+
 /** A name that may be broken after the signs that separate its parts, and nowhere else. */
 export function breakable(name: string): (Part | string)[] {
+  if (name.length <= ONE_LINE) return [name];
   return name.split(/(?<=[/_.-])/).flatMap((part, i) => i === 0 ? [part] : [html`<wbr>`, part]);
 }
 

@@ -4,6 +4,7 @@
  * model.
  */
 import { RgxError, UsageError } from "../../../core/errors.ts";
+import { runCommand } from "../../../core/machine/run_command.ts";
 import { programCommand } from "../../../core/program_command.ts";
 import type { SequenceLogprobs } from "../../../models/inspect/logprobs.ts";
 import { listCheckpoints, WARM_START } from "../../../training/checkpoint/checkpoint_folders.ts";
@@ -21,9 +22,10 @@ let last: Promise<unknown> = Promise.resolve();
 
 /**
  * @param row position in the table of the step
+ * @param signal ends the computation
  * @throws UsageError when there is no such completion, or no model
  */
-export async function readTokens(folder: string, step: number, row: number) {
+export async function readTokens(folder: string, step: number, row: number, signal: AbortSignal) {
   const { prompt, completion_ids } = (await plainRows(folder, step))[row] ?? {};
   if (typeof prompt !== "string" || !Array.isArray(completion_ids) || completion_ids.length === 0) {
     throw new UsageError("there are no tokens of this completion");
@@ -32,7 +34,7 @@ export async function readTokens(folder: string, step: number, row: number) {
     throw new UsageError(`the prompt has more than ${MAX_PROMPT_BYTES} bytes`);
   }
   const model = await modelNear(folder, step - 1);
-  const asked = last.then(() => ask(model.path, prompt, completion_ids.map(Number)));
+  const asked = last.then(() => ask(model.path, prompt, completion_ids.map(Number), signal));
   last = asked.catch(() => {});
   const { ids, logprobs, entropies, top, tokens } = await asked;
   const from = ids.length - completion_ids.length;
@@ -64,20 +66,19 @@ async function modelNear(folder: string, steps: number) {
 type Answer = SequenceLogprobs & { tokens: Record<number, string> };
 
 /** Asks `rgx logprobs`. @throws RgxError with its message when it fails */
-async function ask(model: string, prompt: string, ids: readonly number[]): Promise<Answer> {
-  const [program, ...before] = programCommand();
+async function ask(
+  model: string,
+  prompt: string,
+  ids: readonly number[],
+  signal: AbortSignal,
+): Promise<Answer> {
   const words = ["logprobs", "--model", model, "--prompt", prompt, "--ids-file", "-"];
-  const child = new Deno.Command(program!, {
-    args: [...before, ...words, "--top", `${LIKELIEST}`, "--device", "wasm", "--json"],
+  const how = ["--top", `${LIKELIEST}`, "--device", "wasm", "--json"];
+  const ended = await runCommand([...programCommand(), ...words, ...how], {
     env: { NO_COLOR: "1" },
-    stdin: "piped",
-    stdout: "piped",
-    stderr: "piped",
-  }).spawn();
-  const writer = child.stdin.getWriter();
-  await writer.write(new TextEncoder().encode(JSON.stringify(ids))).catch(() => {});
-  await writer.close().catch(() => {});
-  const { code, stdout, stderr } = await child.output();
-  if (code !== 0) throw new RgxError(new TextDecoder().decode(stderr).trim());
-  return JSON.parse(new TextDecoder().decode(stdout));
+    input: JSON.stringify(ids),
+    signal,
+  });
+  if (!ended?.success) throw new RgxError(ended?.err.trim() || "the computation was ended");
+  return JSON.parse(ended.out);
 }
