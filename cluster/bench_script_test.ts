@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test, withFolder } from "../core/testing.ts";
 import { BENCH_TEMPLATE, benchScript, type BenchScriptOptions } from "./bench_script.ts";
 import { assertCleanShell } from "./shell_testing.ts";
-import { options, refuses, run, sbatch, standIns } from "./testing.ts";
+import { options, refuses, run, sbatch, standIns, writtenIn } from "./testing.ts";
 
 const what = { models: ["runs/a/checkpoint-450", "Qwen/Qwen2.5-7B-Instruct"], script: "/tmp/b.sh" };
 const tasks = ["leg_counting", "tower_of_hanoi"];
@@ -88,7 +88,6 @@ async function called(
       sbatch: `${tell("sbatch")}; echo $(($(wc -l <${folder}/calls) + 70))`,
       srun: tell("srun"),
       rgx: tell("rgx"),
-      squeue: "echo RUNNING",
     });
     const path = `${folder}/b.sh`;
     const { text, logs } = await bench({
@@ -101,7 +100,7 @@ async function called(
     await Deno.writeTextFile(path, edit(text));
     const { code, out, err } = await run(["bash", path, ...args], { env: { PATH, ...env } });
     assert.equal(err, "");
-    const calls = await Deno.readTextFile(`${folder}/calls`).catch(() => "");
+    const calls = await writtenIn(`${folder}/calls`);
     const lines = calls.replaceAll(folder, "F").split("\n").filter((line) => line !== "");
     result = { code, out, calls: lines };
   });

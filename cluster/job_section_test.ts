@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { withFolder } from "../core/testing.ts";
+import { withFiles } from "../configs/testing.ts";
 import { options, refuses, sbatch } from "./testing.ts";
 import { jobOfConfig, slurmScript } from "./train_script.ts";
 
@@ -17,22 +17,9 @@ slurm:
   requeue: false
 `;
 
-/** Work with files in a folder of their own, which is the work folder of the jobs. */
-async function withConfigs(
-  files: Record<string, string>,
-  work: (folder: string) => Promise<void>,
-): Promise<void> {
-  await withFolder(async (folder) => {
-    for (const [name, text] of Object.entries(files)) {
-      await Deno.writeTextFile(`${folder}/${name}`, text);
-    }
-    await work(folder);
-  });
-}
-
 Deno.test("section slurm has the defaults of a job, its base's too, and an option wins", async () => {
   const files = { "base.yaml": SECTION, "a.yaml": "_base_: base.yaml\nslurm: {nodes: 3}\n" };
-  await withConfigs(files, async (folder) => {
+  await withFiles(files, async (folder) => {
     const given = { ...options, workDir: folder };
     const { text } = await slurmScript("a.yaml", null, given);
     assert.deepEqual(sbatch(text).slice(1, 9), [
@@ -66,8 +53,8 @@ Deno.test("section slurm has the defaults of a job, its base's too, and an optio
 });
 
 Deno.test("slurm.work_dir is where the paths of the configuration begin", async () => {
-  await withConfigs({}, async (folder) => {
-    await Deno.writeTextFile(`${folder}/rows.jsonl`, '{"question": "1+1", "answer": "2"}\n');
+  const rows = '{"question": "1+1", "answer": "2"}\n';
+  await withFiles({ "rows.jsonl": rows }, async (folder) => {
     const yaml = "model: m\nrewards: [correctness]\ndata: {dataset_name: rows.jsonl}\n";
     const config = `${folder}/c.yaml`, job = { program: ["/opt/rgx"], env: {} };
     await Deno.writeTextFile(config, `${yaml}slurm: {account: a, work_dir: "${folder}"}\n`);
@@ -84,7 +71,7 @@ Deno.test("slurm.work_dir is where the paths of the configuration begin", async 
 
 Deno.test("a job without an account leaves it to SLURM", async () => {
   assert.doesNotMatch((await slurmScript("quickstart", null, options)).text, /account=/);
-  await withConfigs({ "a.yaml": SECTION + "slum: {}\n" }, async (workDir) => {
+  await withFiles({ "a.yaml": SECTION + "slum: {}\n" }, async (workDir) => {
     await refuses(
       () => slurmScript("a.yaml", null, { ...options, workDir }),
       ["a.yaml:13:1: slum: unknown key, did you mean slurm?"],
@@ -98,7 +85,7 @@ rewards: [correctness]
 task: chain_sum
 trainer: {n_gpus_per_node: 4, nnodes: 2}
 `;
-  await withConfigs({ "verl.yaml": verl }, async (workDir) => {
+  await withFiles({ "verl.yaml": verl }, async (workDir) => {
     const given = { ...options, workDir };
     const lines = sbatch((await slurmScript("verl.yaml", "acct", given)).text);
     for (const line of ["nodes=2", "ntasks-per-node=4", "gres=gpu:4"]) {

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { withFolder } from "../core/testing.ts";
 import { assertCleanShell } from "./shell_testing.ts";
-import { options, refuses, run, sbatch, standIns } from "./testing.ts";
+import { options, queueOf, refuses, run, sbatch, standIns, writtenIn } from "./testing.ts";
 import { slurmScript, type TrainScriptOptions } from "./train_script.ts";
 
 const script = (more: TrainScriptOptions) =>
@@ -69,9 +69,7 @@ async function tryRanks(
       srun: `[ "$1" != --mpi=list ] || exit 0\n` +
         `if [ "$4" = true ]; then case " ${types} " in *" \${3#--mpi=} "*) exit 0 ;; esac; exit 1; fi\n` +
         `echo "$4" >>${folder}/calls\n${program}`,
-      squeue: "echo RUNNING",
-      sleep: `case $1 in 1 | 10 | 30 | 60) ;; *) exec /bin/sleep "$1" ;; esac`,
-      scontrol: `echo "$*" >>${folder}/requeued; kill -TERM $PPID`,
+      ...queueOf(folder),
       ...(mpich ? { mpichversion: "true" } : { ompi_info: "true" }),
     });
     if (latest) await Deno.mkdir(`${folder}/experiments/quickstart/latest`, { recursive: true });
@@ -89,8 +87,7 @@ async function tryRanks(
     result = await run(["/bin/bash", "-c", text], {
       env: { PATH: only, SLURM_JOB_ID: "12", ...env },
     });
-    calls = await Deno.readTextFile(`${folder}/calls`).catch(() => "");
-    requeued = await Deno.readTextFile(`${folder}/requeued`).catch(() => "");
+    [calls, requeued] = [await writtenIn(`${folder}/calls`), await writtenIn(`${folder}/requeued`)];
   });
   return { ...result, calls, requeued };
 }

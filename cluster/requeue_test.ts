@@ -1,14 +1,12 @@
 /** Runs job scripts with stand-ins for SLURM's programs, for every exit code and signal. */
 import assert from "node:assert/strict";
 import { withFolder } from "../core/testing.ts";
-import { run, standIns } from "./testing.ts";
+import { queueOf, run, standIns, writtenIn } from "./testing.ts";
 import { slurmScript } from "./train_script.ts";
 
 interface Try {
   /** A shell line in place of the program. */
   program: string;
-  /** The output of squeue. */
-  state?: string;
   /** A shell line in place of squeue. */
   squeue?: string;
   maxRestarts?: number;
@@ -19,16 +17,13 @@ interface Try {
 }
 
 /** Runs the script of a job `times` times. @returns the exit codes and the requeued ids */
-async function tryJob({ program, state = "RUNNING", ...rest }: Try, times = 1) {
+async function tryJob({ program, ...rest }: Try, times = 1) {
   const result = { codes: [] as number[], requeued: "", err: "" };
   await withFolder(async (folder) => {
     await Deno.mkdir(`${folder}/logs`);
     const PATH = await standIns(folder, {
       srun: `[ "$1 $2 $3" = "--nodes=1 --ntasks=1 --kill-on-bad-exit=1" ] || exit 9\n${program}`,
-      squeue: rest.squeue ?? `echo ${state}`,
-      // Skips the pauses of the script. One that goes on after its end would keep streams open.
-      sleep: `case $1 in 1 | 10 | 30 | 60) ;; *) exec /bin/sleep "$1" ;; esac`,
-      scontrol: `echo "$*" >>${folder}/requeued; kill -TERM $PPID`,
+      ...queueOf(folder, rest.squeue),
     });
     const script = await slurmScript("quickstart", "acct", {
       workDir: folder,
@@ -45,7 +40,7 @@ async function tryJob({ program, state = "RUNNING", ...rest }: Try, times = 1) {
       result.codes.push(code);
       result.err += err;
     }
-    result.requeued = await Deno.readTextFile(`${folder}/requeued`).catch(() => "");
+    result.requeued = await writtenIn(`${folder}/requeued`);
   });
   return result;
 }
@@ -70,7 +65,7 @@ Deno.test("an element of an array requeues only itself", async () => {
 
 Deno.test("a job that SLURM is ending is not requeued", async () => {
   for (const state of ["COMPLETING", "CANCELLED", ""]) {
-    assert.equal((await tryJob({ program: "exit 75", state })).requeued, "");
+    assert.equal((await tryJob({ program: "exit 75", squeue: `echo ${state}` })).requeued, "");
   }
   // TERM arrives while the program saves; the script waits until it has finished.
   const ended = await tryJob({ program: "kill -TERM $PPID; sleep 0.3; exit 75" });

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test, withFolder } from "../core/testing.ts";
-import { checkPartitionTime, outsideOfJobs, submit, writeScript } from "./submit.ts";
+import { checkMpiType, checkPartitionTime, outsideOfJobs } from "./submit.ts";
+import { submit, writeScript } from "./submit.ts";
 import { refuses, standIns } from "./testing.ts";
 
 const script = (folder: string) => ({ text: "#!/bin/bash\n", logs: `${folder}/work/logs` });
@@ -70,4 +71,39 @@ Deno.test("a job that is longer than its partition allows is not submitted", asy
     () => checkPartitionTime("GPUQ", "99-00:00:00"),
   );
   await withPrograms({ scontrol: "exit 1" }, () => checkPartitionTime("GPUQ", "99-00:00:00"));
+});
+
+Deno.test("a cluster's own list of MPI types says which there are", async () => {
+  const newer = "echo 'MPI plugin types are...'; printf '\\tnone\\n\\tpmi2\\n\\tpmix\\n'; " +
+    "echo 'specific pmix plugin versions available: pmix_v4,pmix_v5'";
+  const older = "for word in 'MPI types are...' none pmi2 pmix pmix_v4 pmix_v5; do " +
+    'echo "srun: $word" >&2; done';
+  const refused = [
+    ["pmix_v3", "srun has no such type here", "pmi2, pmix"],
+    ["bogus", "srun has no such type here"],
+    ["none", "starts processes that do not know of each other"],
+  ] as const;
+  for (const srun of [newer, older]) {
+    await withPrograms({ srun }, async () => {
+      for (const type of ["pmix", "pmi2", "pmix_v5"]) {
+        assert.deepEqual(await checkMpiType(type), []);
+      }
+      for (const [type, why, ...known] of refused) {
+        await refuses(() => checkMpiType(type), [`--mpi ${type}: ${why}`, ...known]);
+      }
+    });
+  }
+});
+
+Deno.test("away from a cluster, an unknown MPI type is a note", async () => {
+  const srun = "echo 'srun: fatal: Could not establish a configuration source' >&2; exit 1";
+  await withPrograms({ srun }, async () => {
+    for (const type of ["pmix", "pmi2", "pmix_v4", "cray_shasta", "openmpi"]) {
+      assert.deepEqual(await checkMpiType(type), []);
+    }
+    const known = /^--mpi pmixx is no type that rgx knows .*did you mean pmix\?; srun --mpi=list/;
+    const notes = await checkMpiType("pmixx");
+    assert.ok(notes.length === 1 && known.test(notes[0]!), notes.join());
+    await refuses(() => checkMpiType("list"), ["--mpi list: only lists the types"]);
+  });
 });

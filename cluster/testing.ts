@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { RgxError } from "../core/errors.ts";
 
-/** Asserts that `work` fails with this exit code and a message that contains all of `says`. */
+/** Asserts that `work` fails with this exit code, and says all of `says` or advises it. */
 export async function refuses(
   work: () => unknown,
   says: readonly string[],
@@ -16,9 +16,8 @@ export async function refuses(
   }
   assert.ok(found instanceof RgxError, `expected a refusal, found ${found}`);
   assert.equal(found.exitCode, exitCode);
-  for (const text of says) {
-    assert.ok(found.message.includes(text), `expected ${text} in: ${found.message}`);
-  }
+  const message = `${found.message} ${found.advice ?? ""}`;
+  for (const text of says) assert.ok(message.includes(text), `expected ${text} in: ${message}`);
 }
 
 /** Runs a program and returns its output. */
@@ -63,3 +62,14 @@ export async function standIns(folder: string, programs: Record<string, string>)
   }
   return `${bin}:${Deno.env.get("PATH")}`;
 }
+
+/** Stand-ins for what a job asks SLURM: a job that is requeued writes it into `requeued`. */
+export const queueOf = (folder: string, squeue = "echo RUNNING") => ({
+  squeue,
+  // Skips the pauses of the script. One that goes on after its end would keep streams open.
+  sleep: `case $1 in 1 | 10 | 30 | 60) ;; *) exec /bin/sleep "$1" ;; esac`,
+  scontrol: `echo "$*" >>${folder}/requeued; kill -TERM $PPID`,
+});
+
+/** The text of a file that stand-ins may have written. */
+export const writtenIn = (path: string): Promise<string> => Deno.readTextFile(path).catch(() => "");

@@ -3,7 +3,6 @@ import assert from "node:assert/strict";
 import { Interrupted, RgxError, UsageError } from "../../core/errors.ts";
 import { localTransports } from "./local_testing.ts";
 import { ALONE, RankFailed, Ranks } from "./ranks.ts";
-import { PartialSums, shareOf } from "./sum_tree.ts";
 import { sumArrays } from "./vectors_testing.ts";
 
 /** Runs `work` on `size` ranks within this process. */
@@ -32,44 +31,6 @@ Deno.test("shared work comes back to all ranks in its order", async () => {
 Deno.test("the first rank's result reaches all", async () => {
   const all = await onRanks(3, (ranks) => ranks.first(() => `of rank ${ranks.rank}`));
   assert.deepEqual(all, ["of rank 0", "of rank 0", "of rank 0"]);
-});
-
-/** Vectors whose sum depends on the order of the additions. */
-function vector(unit: number, length: number): Float32Array {
-  return Float32Array.from(
-    { length },
-    (_, i) => Math.sin(unit * 12.9898 + i * 78.233) * 10 ** (i % 7 - 3),
-  );
-}
-
-async function summed(ranks: Ranks, count: number, length: number): Promise<Float32Array> {
-  const sums = new PartialSums<Float32Array>(
-    count,
-    (left, right) => left.map((x, i) => x + right[i]!),
-  );
-  const [begin, end] = shareOf(count, ranks.rank, ranks.size);
-  for (let i = begin; i < end; i++) sums.push({ level: 0, index: i }, vector(i, length));
-  if (ranks.size === 1) return sums.values[0]!.value;
-  return await sumArrays(ranks, count, sums.values, length);
-}
-
-Deno.test("a sum over ranks has the bits of one rank's sum", async () => {
-  for (const count of [1, 3, 4, 7, 8]) {
-    for (const length of [1, 5, 1000]) {
-      const alone = await summed(ALONE, count, length);
-      for (const size of [2, 3, 4, 6]) {
-        for (const sum of await onRanks(size, (ranks) => summed(ranks, count, length))) {
-          assert.deepEqual(sum, alone, `${count} vectors of ${length} on ${size} ranks`);
-        }
-      }
-    }
-  }
-});
-
-Deno.test("the order of additions matters for these vectors, so the test above proves something", async () => {
-  const tree = await summed(ALONE, 8, 1000), plain = new Float32Array(1000);
-  for (let i = 0; i < 8; i++) vector(i, 1000).forEach((x, k) => plain[k]! += x);
-  assert.notDeepEqual(tree, plain);
 });
 
 Deno.test("an error of one rank ends all at the same place", async () => {
@@ -139,11 +100,15 @@ Deno.test("an abort ends the ranks that wait", async () => {
   await waiting;
 });
 
-Deno.test("values that MPI sums in its own order reach all ranks", async () => {
+Deno.test("values that MPI sums in its own order, and sums in a fixed one, reach all ranks", async () => {
   const all = await onRanks(3, async (ranks) => {
     const values = Float32Array.of(1, ranks.rank);
     await ranks.sumFast(values);
-    return values;
+    const own = [{
+      node: { level: 0, index: ranks.rank },
+      value: Float32Array.of(0.5, ranks.rank),
+    }];
+    return [...values, ...await sumArrays(ranks, 3, own, 2)];
   });
-  for (const values of all) assert.deepEqual([...values], [3, 3]);
+  for (const values of all) assert.deepEqual(values, [3, 3, 1.5, 3]);
 });

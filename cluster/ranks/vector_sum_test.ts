@@ -77,6 +77,22 @@ async function sumsOf(
   );
 }
 
+Deno.test("a sum over ranks has the bits of one rank's sum, whose order of additions matters", async () => {
+  for (const count of [1, 3, 4, 7, 8]) {
+    for (const length of [1, 5, 1000]) {
+      const alone = partials(0, count, count, length, false)[0]!.value;
+      for (const size of [2, 3, 4, 6]) {
+        for (const { sum } of await sumsOf(size, count, length, {})) {
+          assert.deepEqual(sum, alone, `${count} vectors of ${length} on ${size} ranks`);
+        }
+      }
+    }
+  }
+  const tree = partials(0, 8, 8, 1000, false)[0]!.value, plain = new Float32Array(1000);
+  for (let i = 0; i < 8; i++) vector(i, 1000).forEach((x, k) => plain[k]! += x);
+  assert.notDeepEqual(tree, plain);
+});
+
 Deno.test("each rank gets its slice of the sum, also where slices overlap or are empty", async () => {
   const length = 1000, slices: Slice[] = [[0, 400], [350, 350], [300, 1000]];
   for (const count of [1, 4, 7]) {
