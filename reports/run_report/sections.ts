@@ -18,27 +18,6 @@ import {
   taskNames,
 } from "./run_record.ts";
 
-export interface ReportSections {
-  title: string;
-  /** The result of the run, in a few sentences. */
-  verdict: string;
-  facts: Table;
-  /** null when no problems were held out. */
-  evaluation: Table | null;
-  /** Metrics at about ten steps; the supervised warm start has its own steps. */
-  warmStart: Table | null;
-  course: Table | null;
-  /** Held-out problems with the expected and the given answers. */
-  answers: { title: string; table: Table } | null;
-  remarks: RunRecord["remarks"];
-  cost: Table;
-  /** Time and memory of each phase; null when nothing was measured. */
-  phases: Table | null;
-  samples: RunRecord["samples"];
-  /** The words of the report that not every reader knows. */
-  words: Table;
-}
-
 /** Metrics with TRL's names; those that a run has are shown. */
 const COURSE = ["reward", "reward_std", "frac_reward_zero_std", "completions/mean_length"];
 const MORE_COURSE = ["completions/clipped_ratio", "entropy", "kl", "loss", "grad_norm"];
@@ -46,20 +25,26 @@ const SUPERVISED_COURSE = ["sft/loss", "sft/entropy", "sft/grad_norm"];
 const COURSE_STEPS = 10;
 const SHOWN_COMPLETIONS = 4;
 
-export function reportSections(record: RunRecord): ReportSections {
+export function reportSections(record: RunRecord) {
   const { samples } = record, [before, after] = evaluations(record);
   return {
     title: record.name,
+    /** The result of the run, in a few sentences. */
     verdict: verdict(record, before, after, ending(record)),
     facts: facts(record),
+    /** null when no problems were held out. */
     evaluation: evaluation(record, before, after),
+    /** Metrics at about ten steps; the supervised warm start has its own steps. */
     warmStart: course(record, "sft/loss", SUPERVISED_COURSE),
     course: course(record, "reward", grpoCourse(record)),
+    /** Held-out problems with the expected and the given answers. */
     answers: answers(record),
     remarks: record.remarks,
     cost: cost(record),
+    /** Time and memory of each phase; null when nothing was measured. */
     phases: phases(record),
     samples: samples.map((group) => ({ ...group, completions: bestAndWorst(group) })),
+    /** The words of the report that not every reader knows. */
     words: words(record),
   };
 }
@@ -213,7 +198,7 @@ function course(
 /** Longest text in a cell of the table of answers. */
 const MAX_CELL = 60;
 
-function answers({ heldOut }: RunRecord): ReportSections["answers"] {
+function answers({ heldOut }: RunRecord): { title: string; table: Table } | null {
   if (heldOut === null) return null;
   const { temperature, problems } = heldOut;
   const isMeasured = problems.some(({ score }) => score !== null);
