@@ -15,23 +15,12 @@ Deno.test("GSM8K: every right answer is right in several forms, and a wrong one 
   assert.ok(entries.every(({ answer }) => /^-?[\d,.]+$/.test(answer!)));
   for (const entry of entries) {
     const gold = entry.answer!, plain = gold.replaceAll(",", "");
-    for (
-      const text of [
-        `<answer>${gold}</answer>`,
-        `<answer>$${plain}.00</answer>`,
-        `so \\boxed{${plain}}`,
-        `The final answer is $${plain}$.`,
-        `work\n#### ${gold}`,
-        `The answer is ${gold}.`,
-        `<answer>${plain} more apples</answer>`,
-        `<SOLUTION>${plain}</SOLUTION>`,
-        `<answer>${plain} dollars</answer>`,
-        `<answer>The answer is ${gold}.</answer>`,
-        `<answer>#### ${gold}</answer>`,
-        `**Answer:** ${gold}`,
-        String(entry.metadata["completion"]),
-      ]
-    ) {
+    const forms = `<answer>${gold}</answer>;<answer>$${plain}.00</answer>;so \\boxed{${plain}};` +
+      `The final answer is $${plain}$.;work\n#### ${gold};The answer is ${gold}.;` +
+      `<answer>${plain} more apples</answer>;<SOLUTION>${plain}</SOLUTION>;` +
+      `<answer>${plain} dollars</answer>;<answer>The answer is ${gold}.</answer>;` +
+      `<answer>#### ${gold}</answer>;**Answer:** ${gold}`;
+    for (const text of [...forms.split(";"), String(entry.metadata["completion"])]) {
       if (plain.includes(".") && text.includes(".00")) continue;
       assert.equal(scoreCompletion(text, entry).score, 1, `${text} for ${gold}`);
     }
@@ -92,54 +81,23 @@ test.inFolder("MMLU-Pro: options have letters; worked examples are not asked", a
   assert.deepEqual([set.entries.length, set.shots.length], [4, 2]);
   const [entry] = set.entries;
   assert.match(entry!.question, /Which is 0\?\n\nA\. zero\nB\. one/);
-  for (
-    const text of [
-      "<answer>B</answer>",
-      "<answer>(b) one</answer>",
-      "<answer>Option B</answer>",
-      "\\boxed{\\text{B}}",
-      "The answer is (B).",
-      "Answer is **B**",
-      "<answer>[B]</answer>",
-      '<answer>"B"</answer>',
-      "<answer>The answer is (B).</answer>",
-      "<answer>B, a number</answer>",
-      "**Answer:** B",
-      "Final Answer: (B)",
-      "The answer is B\n\nC is wrong because it is not even.",
-      "<answer>B A number</answer>",
-      "<answer>B is right</answer>",
-    ]
-  ) {
-    assert.equal(scoreCompletion(text, entry!).score, 1, text);
-  }
-  for (
-    const text of [
-      "<answer>C</answer>",
-      "<answer>Because</answer>",
-      "B",
-      "The answer is bad",
-      "<answer>B or C</answer>",
-      "<answer>(B), (D)</answer>",
-      "The answer is B or C.",
-      "The answer is (C) or (B).",
-      "Answer: B, C",
-      "\\boxed{C} or \\boxed{B}",
-      "<answer>The answer is B or C</answer>",
-      "<answer>B; C</answer>",
-      "<answer>B C</answer>",
-      "<answer>B\nC</answer>",
-      "<answer>B+C</answer>",
-      "<answer>B++</answer>",
-      "<answer>B, or C</answer>",
-      "The answer is B, or maybe C.",
-      "<answer>B is incorrect</answer>",
-      "<answer>(B) isn't right</answer>",
-    ]
-  ) {
-    assert.equal(scoreCompletion(text, entry!).score, 0, text);
-  }
+  for (const text of RIGHT) assert.equal(scoreCompletion(text, entry!).score, 1, text);
+  for (const text of WRONG) assert.equal(scoreCompletion(text, entry!).score, 0, text);
 });
+
+/** Completions that choose option B. */
+const RIGHT = String.raw`<answer>B</answer> | <answer>(b) one</answer> | <answer>Option B</answer> |
+\boxed{\text{B}} | The answer is (B). | Answer is **B** | <answer>[B]</answer> | <answer>"B"</answer> |
+<answer>The answer is (B).</answer> | <answer>B, a number</answer> | **Answer:** B |
+Final Answer: (B) | <answer>B A number</answer> | <answer>B is right</answer>`.split(/ \|\s/)
+  .concat("The answer is B\n\nC is wrong because it is not even.");
+/** Completions that do not, or that choose several. */
+const WRONG = String.raw`<answer>C</answer> | <answer>Because</answer> | B | The answer is bad |
+<answer>B or C</answer> | <answer>(B), (D)</answer> | The answer is B or C. | The answer is (C) or (B). |
+Answer: B, C | \boxed{C} or \boxed{B} | <answer>The answer is B or C</answer> | <answer>B; C</answer> |
+<answer>B C</answer> | <answer>B+C</answer> | <answer>B++</answer> | <answer>B, or C</answer> |
+The answer is B, or maybe C. | <answer>B is incorrect</answer> |
+<answer>(B) isn't right</answer>`.split(/ \|\s/).concat("<answer>B\nC</answer>");
 
 test.inFolder("MMLU-Pro: the right option is a letter or an index; else it is refused", async (folder) => {
   const path = `${folder}/mmlu.json`;

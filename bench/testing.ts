@@ -6,15 +6,20 @@ import { tinyModelFolder } from "../training/tiny_model_testing.ts";
 import { type Benchmark, benchmark, type BenchmarkOptions } from "./benchmark.ts";
 import type { BenchEvent } from "./benchmark_run.ts";
 
+/** Measures the tiny model on sums, into the folder `out`, where nothing else is said. */
+type Bench = (options?: Partial<BenchmarkOptions>) => ReturnType<typeof collected>;
+
 /** A test with the tiny model in the folder `model`, and a device. */
 export function modelTest(
   name: string,
-  work: (folder: string, model: string, device: Device) => Promise<void>,
+  work: (folder: string, model: string, device: Device, bench: Bench) => Promise<void>,
 ): void {
   test.inFolder(name, async (folder) => {
     using device = createReferenceDevice({ float: "f32" });
-    await tinyModelFolder(`${folder}/model`);
-    await work(folder, `${folder}/model`, device);
+    const model = `${folder}/model`;
+    await tinyModelFolder(model);
+    const usual = { models: [model], tasks: ["chain_sum"], outputDir: `${folder}/out`, device };
+    await work(folder, model, device, (options) => collected({ ...usual, ...options }));
   });
 }
 
