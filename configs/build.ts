@@ -13,10 +13,6 @@ import type { Keys, KeySpec, PartValues, Section, SectionParts } from "./types/k
 import { REQUIRED, type Values } from "./types/key_spec.ts";
 import * as schema from "./schema/schema.ts";
 
-function at(tree: MapNode, path: string): ConfigNode | undefined {
-  return nodeAt(tree, path.split("."));
-}
-
 /**
  * The complete configuration. Use it only if `problems` stays empty: keys with a wrong value have
  * no value.
@@ -29,7 +25,11 @@ export function buildRunConfig(
   const shaping = readSection(schema.SHAPING, tree, problems);
   // These keys have been translated already. Here their values are only checked.
   readSection(TRANSLATED_KEYS, tree, problems);
-  const rewards = readRewards(at(tree, "rewards"), shaping["training.reward_weights"], problems);
+  const rewards = readRewards(
+    nodeAt(tree, "rewards"),
+    shaping["training.reward_weights"],
+    problems,
+  );
   const environments = readSection(schema.ENVIRONMENTS, tree, problems);
   const playing = environments.environment ?? environments.environments;
   if (playing && !rewards.some(({ name, file }) => name === "environment" && !file)) {
@@ -61,7 +61,8 @@ function shapeOfModel(
   if (!shape || !name) return null;
   if (shape["of"] === undefined) return { of: name, ...shape };
   if (shape["of"] === name || shape["of"] === modelName(name)) return shape;
-  const node = at(tree, "model.shape"), source = at(tree, "model.model_name_or_path")?.at.source;
+  const node = nodeAt(tree, "model.shape"),
+    source = nodeAt(tree, "model.model_name_or_path")?.at.source;
   const entries = node?.kind === "map" ? [...node.entries] : [];
   const overridden = entries.find(([, { keyAt }]) =>
     keyAt.source === source || keyAt.source.isLast
@@ -91,7 +92,7 @@ function readParts<P extends SectionParts>(
 ): PartValues<P> {
   const read = Object.entries(parts).map(([name, section]) => {
     if (section === null) return [name, undefined];
-    if (section.isOptional && at(tree, section.path)?.kind !== "map") return [name, null];
+    if (section.isOptional && nodeAt(tree, section.path)?.kind !== "map") return [name, null];
     const values = readSection(section, tree, problems);
     if (section.isOptional && section.isOn?.(values) === false) return [name, null];
     return [name, { ...values, ...readParts(section.parts ?? {}, tree, problems) }];
@@ -108,7 +109,7 @@ function readSection<K extends Keys>(
   const values: Record<string, unknown> = {};
   for (const [name, spec] of Object.entries(section.keys)) {
     const path = section.path === "" ? name : `${section.path}.${name}`;
-    values[name] = readKey(spec, path, at(tree, path), values, tree, problems);
+    values[name] = readKey(spec, path, nodeAt(tree, path), values, tree, problems);
   }
   return values as Values<K>;
 }
@@ -135,7 +136,7 @@ function readKey(
     return typeof spec.default === "function" ? spec.default(section) : spec.default;
   }
   if (path === "rewards") return undefined; // the rules report it
-  const around = at(tree, path.split(".").slice(0, -1).join(".")) ?? tree;
+  const around = nodeAt(tree, path.split(".").slice(0, -1).join(".")) ?? tree;
   const inside = describeNode(around) === "a map" ? "" : `, found ${describeNode(around)}`;
   problems.add(around.at, path, `missing, expected ${spec.type.expected}: ${spec.doc}${inside}`);
   return undefined;

@@ -104,7 +104,7 @@ export async function loadConfig(
   reportForeignKeys(tree, problems);
   tree = translateForeignKeys(tree, problems);
   if (isSupervised) tree = withSupervisedKeys(tree, problems);
-  const preferences = nodeAt(tree, ["dpo"]);
+  const preferences = nodeAt(tree, "dpo");
   if (!isPairs && preferences?.kind === "map") {
     problems.note(preferences.at, "dpo", "has no effect here: rgx dpo trains on preferences");
   }
@@ -121,7 +121,7 @@ export async function loadConfig(
   if (isGame(game) && !isOfATask(tree) && !isOfAFile(tree)) {
     tree = withDefault(tree, "data", "task_name", game!);
   }
-  const isOfEnvironment = !isOfATask(tree) && nodeAt(tree, ["environment"])?.kind === "map";
+  const isOfEnvironment = !isOfATask(tree) && nodeAt(tree, "environment")?.kind === "map";
   if (isOfEnvironment && !isOfAFile(tree)) {
     tree = withDefault(tree, "data", "add_instructions", false);
   }
@@ -135,7 +135,7 @@ export async function loadConfig(
   const built = isPairs ? preferenceConfig(read) : { ...read, dpo: null };
   if (problems.count > 0) throw new ConfigMistakes(problems.lines(), namedParts(tree, problems));
   const secrets = collectSecrets(tree);
-  const set = variables(nodeAt(tree, ["env"]));
+  const set = variables(nodeAt(tree, "env"));
   return {
     config: built,
     notes: problems.notes,
@@ -177,7 +177,7 @@ function isOfATask(tree: MapNode): boolean {
 
 /** Whether the problems come from a file or from a published data set. */
 function isOfAFile(tree: MapNode): boolean {
-  const file = nodeAt(tree, ["data", "dataset_name"]), task = textAt(tree, "data.task_name");
+  const file = nodeAt(tree, "data.dataset_name"), task = textAt(tree, "data.task_name");
   return (file?.kind === "scalar" && file.value !== null) ||
     (task !== null && publishedPlace(task.value) !== null);
 }

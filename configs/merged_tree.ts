@@ -60,7 +60,7 @@ export async function mergedTree(
   const name = file.kind === "text" ? "run" : stem(file.path);
   tree = withDefault(tree, "logging", "run_name", name, { forNull: true });
   tree = interpolate(tree, environment, problems);
-  const runName = nodeAt(tree, ["logging", "run_name"]);
+  const runName = nodeAt(tree, "logging.run_name");
   if (runName?.kind !== "scalar" || runName.value === null) return tree;
   const folder = fileName(String(runName.raw ?? runName.value)).replace(/^\.\.?$/, "_");
   const path = `./experiments/${folder}`;

@@ -47,7 +47,7 @@ function withMoved(
   isTaken: (entry: MapEntry) => boolean,
   note: (name: string, entry: MapEntry) => void,
 ): MapNode {
-  const training = nodeAt(tree, ["training"]), there = nodeAt(tree, [run]);
+  const training = nodeAt(tree, "training"), there = nodeAt(tree, [run]);
   if (training?.kind !== "map" || (there !== undefined && there.kind !== "map")) return tree;
   const entries = new Map(there?.entries), kept = new Map(training.entries);
   for (const name of NAMES[run]) {
@@ -68,7 +68,7 @@ function withMoved(
  * `sft` has such keys. A note names them.
  */
 export function withSupervisedKeys(tree: MapNode, problems: Problems): MapNode {
-  const sft = nodeAt(tree, ["sft"]);
+  const sft = nodeAt(tree, "sft");
   // A section `sft` that comes only from arguments does not change the meaning of a file's keys.
   const isOfFile = ({ node }: MapEntry) => node.at.source.directory !== null;
   if (sft?.kind === "map" && [...sft.entries.values()].some(isOfFile)) return tree;
@@ -99,7 +99,7 @@ const UNUSED: readonly string[] = [
 
 /** Notes the written keys that have no effect, in one line. */
 export function noteUnused(tree: MapNode, problems: Problems): void {
-  const written = UNUSED.filter((path) => nodeAt(tree, path.split(".")) !== undefined);
+  const written = UNUSED.filter((path) => nodeAt(tree, path) !== undefined);
   if (written.length === 0) return;
   const names = written.map((path) => path.replace("training.", ""));
   problems.notes.push(`rgx dpo does not read keys of GRPO: ${names.join(", ")}`);

@@ -104,12 +104,12 @@ export function emptyMap(at: Position): MapNode {
   return { kind: "map", entries: new Map(), at };
 }
 
-/** The node at a path of map keys and list indices, or undefined. */
+/** The node at a path of map keys and list indices, dotted or in parts, or undefined. */
 export function nodeAt(
   node: ConfigNode | undefined,
-  path: readonly string[],
+  path: string | readonly string[],
 ): ConfigNode | undefined {
-  for (const part of path) {
+  for (const part of typeof path === "string" ? path.split(".") : path) {
     if (node === undefined || node.kind === "scalar") return undefined;
     if (node.kind === "map") node = node.entries.get(part)?.node;
     else node = /^\d+$/.test(part) ? node.items[Number(part)] : undefined;
@@ -123,14 +123,10 @@ export function withEntry(map: MapNode, name: string, node: ConfigNode, keyAt = 
 }
 
 /** The node at a dotted path if it holds a text; null for any other. */
-export function textAt(
-  tree: ConfigNode,
-  path: string,
-): (ScalarNode & { value: string }) | null {
-  const node = nodeAt(tree, path.split("."));
-  return node?.kind === "scalar" && typeof node.value === "string"
-    ? { ...node, value: node.value }
-    : null;
+export function textAt(tree: ConfigNode, path: string): (ScalarNode & { value: string }) | null {
+  const node = nodeAt(tree, path);
+  if (node?.kind !== "scalar" || typeof node.value !== "string") return null;
+  return { ...node, value: node.value };
 }
 
 /**

@@ -66,7 +66,7 @@ export function translateDatasets(keys: Translation): void {
       list.refuse(node, `unknown key ${name} (known: ${PARTS.join(", ")})`);
     }
   }
-  list.read(nodeAt(mixture, ["datasets"]) ?? mixture);
+  list.read(nodeAt(mixture, "datasets") ?? mixture);
   const test = keys.given(`${MIXTURE}.test_split_size`);
   if (test !== undefined) setTestSplit(keys, test);
 }
@@ -200,6 +200,6 @@ class List {
 /** The one file that `data_files` names: a text, a list with it, or a map with one split. */
 function onlyFile(files: ConfigNode): string | null {
   const isMap = files.kind === "map" && files.entries.size === 1;
-  const [name, ...more] = [toJson(isMap ? nodeAt(files, ["train"]) ?? files : files)].flat();
+  const [name, ...more] = [toJson(isMap ? nodeAt(files, "train") ?? files : files)].flat();
   return more.length === 0 && typeof name === "string" ? name : null;
 }

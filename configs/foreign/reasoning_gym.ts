@@ -42,7 +42,7 @@ export function translateCurriculum(keys: Translation): void {
   if (curricula?.kind !== "map" || !keys.isTrue("curriculum.enabled")) return;
   if (keys.problemKey() !== undefined) return;
   const tasks = [...curricula.entries].map(([name, { node }]): [string, Json] => {
-    const weight = nodeAt(node, ["weight"]);
+    const weight = nodeAt(node, "weight");
     return [name, weight === undefined ? {} : { weight: toJson(weight) }];
   });
   if (tasks.length > 0) keys.fill("data.tasks", Object.fromEntries(tasks), curricula);

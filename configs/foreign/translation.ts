@@ -44,7 +44,7 @@ export class Translation {
   ) {}
 
   node(path: string): ConfigNode | undefined {
-    return nodeAt(this.tree, path.split("."));
+    return nodeAt(this.tree, path);
   }
 
   /** The node of a key that has a value: undefined also for null. */

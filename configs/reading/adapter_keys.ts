@@ -60,9 +60,9 @@ export async function withAdapterKeys(
   cwd: string,
   problems: Problems,
 ): Promise<MapNode> {
-  const named = asText(nodeAt(tree, ["model", "adapter_name_or_path"]));
+  const named = asText(nodeAt(tree, "model.adapter_name_or_path"));
   if (named === null) return tree;
-  const lora = nodeAt(tree, ["lora"]), enabled = nodeAt(lora, ["enabled"]);
+  const lora = nodeAt(tree, "lora"), enabled = nodeAt(lora, "enabled");
   if (enabled?.kind === "scalar" && enabled.value === false) {
     const key = enabled.foreign ?? "lora.enabled";
     problems.add(enabled.at, key, "false, and adapter_name_or_path names an adapter to train");
@@ -162,7 +162,7 @@ async function noteOtherBase(
   json: Readonly<Record<string, Json>>,
   { cwd, named, problems }: { cwd: string; named: ScalarNode; problems: Problems },
 ): Promise<void> {
-  const model = asText(nodeAt(tree, ["model", "model_name_or_path"]));
+  const model = asText(nodeAt(tree, "model.model_name_or_path"));
   const base = json["base_model_name_or_path"], revision = json["revision"] ?? null;
   if (model === null) return;
   if (typeof base !== "string" || base === "" || base === model.value) return;

@@ -118,7 +118,7 @@ class Builder {
 
   /** Sets a node. A section that exists is kept, because its keys are set one by one. */
   #put(path: string, keyAt: Position, node: ConfigNode, isFlat = false): void {
-    if (nodeAt(this.#root, path.split("."))?.kind === "map") return;
+    if (nodeAt(this.#root, path)?.kind === "map") return;
     this.#root = withNode(this.#root, path, node, { keyAt, ...isFlat && { isFlat } });
   }
 
@@ -133,7 +133,7 @@ class Builder {
     }
     if (prefix === "") this.#root = { ...this.#root, replace: true };
     else {
-      const there = nodeAt(this.#root, prefix.split("."));
+      const there = nodeAt(this.#root, prefix);
       const section = there?.kind === "map" ? there : emptyMap(keyAt);
       this.#root = withNode(this.#root, prefix, { ...section, replace: true }, { keyAt });
     }

@@ -187,7 +187,7 @@ class Interpolation {
   #select(written: string, otherwise: string, node: ScalarNode, key: string): ConfigNode | string {
     const known = keyBeginning(written);
     const path = known === null ? written : [known.path, ...known.rest].join(".");
-    if (nodeAt(this.root, path.split(".")) !== undefined) return this.#key(written, key);
+    if (nodeAt(this.root, path) !== undefined) return this.#key(written, key);
     return { ...parseValue(otherwise, node.at.source, this.problems, key), at: node.at };
   }
 

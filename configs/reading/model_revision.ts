@@ -25,7 +25,7 @@ export async function withModelRevision(
   cwd: string,
   problems: Problems,
 ): Promise<MapNode> {
-  const asked = asText(nodeAt(tree, ["model", "model_revision"]));
+  const asked = asText(nodeAt(tree, "model.model_revision"));
   if (asked === null) return tree;
   const revision = asked.value, key = asked.foreign ?? REVISION;
   const fail = (text: string) => {
@@ -33,7 +33,7 @@ export async function withModelRevision(
     return tree;
   };
   if (!isRevision(revision)) return fail(`${revision}: not the name of a branch, tag or commit`);
-  const named = asText(nodeAt(tree, ["model", "model_name_or_path"]));
+  const named = asText(nodeAt(tree, "model.model_name_or_path"));
   if (named === null) {
     return revision === MAIN ? tree : fail("needs the model that has it: model.model_name_or_path");
   }

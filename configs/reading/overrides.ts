@@ -292,7 +292,7 @@ export function applyOverride(tree: MapNode, override: Override, problems: Probl
     noteKeptTasks(tree, path, override, node, problems);
     return mergeMaps(tree, canonicalise({ ...emptyMap(at), entries }, problems));
   }
-  const { path: begin, rest } = known!, inner = nodeAt(tree, begin.split("."));
+  const { path: begin, rest } = known!, inner = nodeAt(tree, begin);
   const isMap = /^a map\b/.test(KEYS.get(begin)?.type.expected ?? "");
   const root = isMap && (inner === undefined || isNull(inner)) ? emptyMap(at) : inner;
   const changed = setInside(root, rest, node, action !== "set", (why) => {

@@ -71,7 +71,7 @@ export async function resolveFiles(
     if (found !== null) tree = withNode(tree, key, { ...node, value: found });
   }
   tree = await resolveEnvironments(tree, cwd, problems);
-  const rewards = nodeAt(tree, ["rewards"]);
+  const rewards = nodeAt(tree, "rewards");
   const isOne = rewards?.kind === "scalar" && typeof rewards.value === "string";
   if (rewards === undefined || !isOne && rewards.kind !== "list") return tree;
   const list = rewards.kind === "list" ? rewards.items : [rewards];
@@ -129,8 +129,8 @@ export async function mapEnvironments(
   tree: MapNode,
   change: (node: ConfigNode, key: string) => Promise<ConfigNode>,
 ): Promise<MapNode> {
-  const single = nodeAt(tree, ["environment"]), several = nodeAt(tree, ["environments"]);
-  const tools = nodeAt(tree, ["tools"]);
+  const single = nodeAt(tree, "environment"), several = nodeAt(tree, "environments");
+  const tools = nodeAt(tree, "tools");
   if (single !== undefined) {
     tree = withEntry(tree, "environment", await change(single, "environment"));
   }
@@ -174,8 +174,8 @@ export async function withCommandFiles(
   place: (word: string, node: ConfigNode) => Promise<string | null>,
 ): Promise<ConfigNode> {
   if (item.kind !== "map") return item;
-  const mcp = nodeAt(item, ["mcp"]);
-  const key = nodeAt(item, ["agent"]) === undefined ? "command" : "agent";
+  const mcp = nodeAt(item, "mcp");
+  const key = nodeAt(item, "agent") === undefined ? "command" : "agent";
   const command = nodeAt(item, [key]);
   if (mcp?.kind === "map") return withEntry(item, "mcp", await withCommandFiles(mcp, place));
   if (command?.kind !== "list") return item;
@@ -206,7 +206,7 @@ async function resolveCode(
     return item;
   }
   try {
-    const hash = await codeHash(resolve(cwd, value), what), noted = nodeAt(item, ["sha256"]);
+    const hash = await codeHash(resolve(cwd, value), what), noted = nodeAt(item, "sha256");
     if (noted?.kind === "scalar" && noted.value !== hash) {
       problems.note(noted.at, `${key}.sha256`, `${path.value} has changed since this was written`);
     }

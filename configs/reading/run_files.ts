@@ -52,7 +52,7 @@ export async function withFilesOfRun(tree: MapNode, path: string, cwd: string): 
     if (value !== node.value) tree = withNode(tree, key, { ...node, value });
   }
   for (const key of ["data.task_files", "rewards"]) {
-    const list = nodeAt(tree, key.split("."));
+    const list = nodeAt(tree, key);
     if (list?.kind !== "list") continue;
     const items = await Promise.all(list.items.map((item) => inItem(item, codePlace)));
     tree = withNode(tree, key, { ...list, items });

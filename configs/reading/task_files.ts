@@ -32,8 +32,8 @@ export async function resolveTaskFiles(
   problems: Problems,
 ): Promise<MapNode> {
   const files = new TaskFiles(cwd, problems);
-  await files.registerListed(nodeAt(tree, ["data", "task_files"]));
-  const data = nodeAt(tree, ["data"]);
+  await files.registerListed(nodeAt(tree, "data.task_files"));
+  const data = nodeAt(tree, "data");
   if (data?.kind === "map") {
     let section = await files.inPart(data, "data", ["task_name"]);
     section = await files.inEntry(section, "tasks", "data.tasks");
@@ -45,7 +45,7 @@ export async function resolveTaskFiles(
     }
     tree = section === data ? tree : withEntry(tree, "data", section);
   }
-  const curriculum = nodeAt(tree, ["curriculum"]);
+  const curriculum = nodeAt(tree, "curriculum");
   if (curriculum?.kind === "map") {
     const section = await files.inEntry(curriculum, "curricula", "curriculum.curricula");
     tree = section === curriculum ? tree : withEntry(tree, "curriculum", section);
@@ -64,7 +64,7 @@ export class TaskFiles {
   async registerListed(list: ConfigNode | undefined): Promise<void> {
     if (list?.kind !== "list") return;
     for (const [i, item] of list.items.entries()) {
-      const path = textAt(item, "path"), noted = nodeAt(item, ["sha256"]);
+      const path = textAt(item, "path"), noted = nodeAt(item, "sha256");
       const key = `data.task_files.${i}`;
       if (path === null) continue;
       const found = await this.#register(path.value, path.at, `${key}.path`);

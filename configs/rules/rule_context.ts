@@ -20,7 +20,7 @@ export class RuleContext {
   ) {}
 
   protected node(path: string): ConfigNode | undefined {
-    return nodeAt(this.tree, path.split("."));
+    return nodeAt(this.tree, path);
   }
 
   /** The position of the first of these keys that is written, else of the file. */
