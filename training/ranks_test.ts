@@ -203,45 +203,41 @@ test.inFolder("a folder that holds another run is refused on all ranks", async (
   assert.equal(second.exitCode, 2);
 });
 
-test.inFolder("ranks whose optimizers differ are found, though they have the same gradients", async (dir) => {
-  const epsilon = (rank: number) => ({
-    config: shortRunConfig(`${dir}/run`, {
-      ...DIVIDED,
-      training: { ...DIVIDED.training, adam_epsilon: rank === 0 ? 1e-8 : 1e-3 },
-    }),
-    configText: "the same",
+/** How ranks differ, by their number, and the message of each. */
+const DIFFERENT: Record<string, [(dir: string, rank: number) => Partial<TrainerOptions>, RegExp]> =
+  {
+    "optimizers, though they have the same gradients": [
+      (dir, rank) => ({
+        config: shortRunConfig(dir, {
+          ...DIVIDED,
+          training: { ...DIVIDED.training, adam_epsilon: rank === 0 ? 1e-8 : 1e-3 },
+        }),
+        configText: "the same",
+      }),
+      /ranks do not have the same weights after step 1: rank 0 has/,
+    ],
+    "problems": [
+      (_, rank) => rank === 0 ? {} : { trainProblems: 40 },
+      /ranks do not have the same data: rank 0 has .* rank 1 has/,
+    ],
+    "configurations, whose keys are named": [
+      (_, rank) => ({
+        configText: `{ training: { seed: ${rank === 2 ? 2 : 1} }${
+          rank === 2 ? ", sft: null" : ""
+        } }`,
+      }),
+      /^the ranks do not have the same configuration: rank 0 has training\.seed=1 sft=not set, rank 2 has training\.seed=2 sft=null$/,
+    ],
+  };
+
+for (const [what, [differing, message]] of Object.entries(DIFFERENT)) {
+  test.inFolder(`ranks are told that they have different ${what}`, async (dir) => {
+    const ends = await onRanks(3, `${dir}/run`, DIVIDED, (rank) => differing(`${dir}/run`, rank));
+    for (const reason of reasons(ends)) assert.match(reason.message, message);
+    const isBegun = await Deno.stat(`${dir}/run`).then(() => true, () => false);
+    assert.equal(isBegun, what.startsWith("optimizers"));
   });
-  const ends = await onRanks(2, `${dir}/run`, DIVIDED, epsilon);
-  for (const { message } of reasons(ends)) {
-    assert.match(message, /ranks do not have the same weights after step 1: rank 0 has/);
-  }
-});
-
-test.inFolder("ranks with different problems are found before the first step", async (dir) => {
-  const ends = await onRanks(
-    2,
-    `${dir}/run`,
-    {},
-    (rank) => rank === 0 ? {} : { trainProblems: 40 },
-  );
-  for (const reason of reasons(ends)) {
-    assert.match(reason.message, /ranks do not have the same data: rank 0 has .* rank 1 has/);
-  }
-  await assert.rejects(Deno.stat(`${dir}/run`), Deno.errors.NotFound);
-});
-
-test.inFolder("ranks with different configurations are told which keys differ", async (dir) => {
-  const configText = (seed: number, more = "") => `{ training: { seed: ${seed} }${more} }`;
-  const texts = [configText(1), configText(1), configText(2, ", sft: null")];
-  const ends = await onRanks(3, `${dir}/run`, DIVIDED, (rank) => ({ configText: texts[rank]! }));
-  for (const { message } of reasons(ends)) {
-    assert.equal(
-      message,
-      "the ranks do not have the same configuration: rank 0 has training.seed=1 sft=not set, " +
-        "rank 2 has training.seed=2 sft=null",
-    );
-  }
-});
+}
 
 test.inFolder("a rank that loses its device ends all with its exit code, and the run can go on", async (dir) => {
   const changes = DIVIDED;

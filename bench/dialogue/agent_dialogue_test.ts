@@ -26,7 +26,8 @@ const ask = async (messages, more = {}) => {
   if (!response.ok) throw new Error(response.status + " " + json.error.message);
   return json.choices[0];
 };
-const end = (value) => console.log(JSON.stringify(value));
+// A last line need not end.
+const end = (value) => Deno.stdout.writeSync(new TextEncoder().encode(JSON.stringify(value)));
 ${code}
 `;
 
@@ -102,10 +103,7 @@ Deno.test("an agent gets calls of its tools, in streams too", async () => {
      end({ metrics: { index: call.index, x: JSON.parse(call.function.arguments).x,
        usage: chunks[2].usage.completion_tokens, isCall: Number(reason === "tool_calls"),
        isDone: Number(events.at(-1) === "[DONE]") } });`,
-    [
-      '<tool_call>\n{"name": "f", "arguments": {"x": 3}}\n</tool_call><|im_end|>',
-      "nine<|im_end|>",
-    ],
+    ['<tool_call>\n{"name": "f", "arguments": {"x": 3}}\n</tool_call><|im_end|>', "nine<|im_end|>"],
   );
   assert.deepEqual(about.metrics, { index: 0, x: 3, usage: 41, isCall: 1, isDone: 1 });
   assert.deepEqual(messages.map(({ role }) => role), ["assistant", "tool", "assistant"]);

@@ -44,7 +44,9 @@ Deno.test({
       const server = new Deno.Command(python!, { args, stdout: "null", stderr: "null" }).spawn();
       const environment = environmentOf({ url: `ws://127.0.0.1:${port}` });
       try {
+        const until = performance.now() + 60_000;
         while (!await fetch(`http://127.0.0.1:${port}/health`).then((r) => r.text(), () => "")) {
+          assert.ok(performance.now() < until, "the server does not answer");
           await new Promise((resolve) => setTimeout(resolve, 100));
         }
         assert.equal((await environment.open()).step, true);

@@ -106,7 +106,7 @@ export class LineProcess {
 
   async #read(stdout: ReadableStream<Uint8Array>): Promise<void> {
     try {
-      const rules = this.isHost ? {} : { longest: LONGEST_LINE, fatal: true };
+      const rules = this.isHost ? {} : { longest: LONGEST_LINE, fatal: true, rest: true };
       for await (const lines of readLines(stdout, rules)) {
         if (this.#ended === null) this.listener(lines, null);
       }

@@ -1,49 +1,9 @@
 import assert from "node:assert/strict";
-import { join } from "node:path";
 import { UsageError } from "../../core/errors.ts";
-import { createRubric, type Rubric, type RubricScores, type RubricSection } from "../rubric.ts";
-import { input } from "../testing.ts";
-
-interface Options extends Partial<Omit<RubricSection, "file">> {
-  file?: Partial<RubricSection["file"]>;
-  extension?: string;
-}
-
-/** Calls `body` with a rubric of one reward, which has this source. */
-async function withReward(
-  source: string,
-  body: (rubric: Rubric, path: string) => Promise<void>,
-  { file = {}, extension = ".ts", ...section }: Options = {},
-): Promise<void> {
-  const folder = await Deno.makeTempDir();
-  const path = join(folder, "mine" + extension);
-  await Deno.writeTextFile(path, source);
-  const rubric = createRubric([
-    { name: "mine", weight: 1, params: {}, timeout: 5, ...section, file: { ...file, path } },
-  ]);
-  try {
-    await body(rubric, path);
-  } finally {
-    await rubric.close();
-    await Deno.remove(folder, { recursive: true });
-  }
-}
-
-/** The scores of some completions. Leaves nothing open. */
-async function scoresOf(
-  source: string,
-  completions: readonly string[],
-  options?: Options,
-): Promise<RubricScores> {
-  let scores: RubricScores | undefined;
-  await withReward(source, async (rubric) => {
-    scores = await rubric.score(completions.map((completion) => input(completion)));
-  }, options);
-  return scores!;
-}
+import { createRubric, type RubricScores } from "../rubric.ts";
+import { type FileOptions, input, messagesOf, scoresOf, withReward } from "../testing.ts";
 
 const column = (scores: RubricScores) => scores.values.map(([value]) => value);
-const messages = (scores: RubricScores) => scores.errors.map(({ message }) => message);
 
 Deno.test("a reward gets the messages of a conversation, and the columns of its row", async () => {
   const source = "export default ({ messages, info }) => (messages?.length ?? 9) + info.level;";
@@ -137,7 +97,7 @@ Deno.test("an error costs only its sample and is reported with completion and li
     /^no$/,
     /^returned a function, a finite number/,
   ];
-  for (const [i, message] of messages(scores).entries()) assert.match(message, expected[i]!);
+  for (const [i, message] of messagesOf(scores).entries()) assert.match(message, expected[i]!);
 });
 
 Deno.test("an endless loop costs its sample; the rest is scored by a fresh Worker", async () => {
@@ -150,7 +110,7 @@ Deno.test("an endless loop costs its sample; the rest is scored by a fresh Worke
     }`;
   const scores = await scoresOf(source, ["a", "loop", "b", "microtasks", "c"], { timeout: 0.2 });
   assert.deepEqual(column(scores), [1, 0, 1, 0, 1]);
-  for (const message of messages(scores)) {
+  for (const message of messagesOf(scores)) {
     assert.equal(message, "gave no value within 0.2 s, its process was ended");
   }
   assert.deepEqual(scores.errors.map(({ completion }) => completion), ["loop", "microtasks"]);
@@ -171,7 +131,7 @@ Deno.test("a pending promise is late; exceptions outside of a call are reported"
     }`;
   const scores = await scoresOf(source, ["never", "timer", "forgotten", "ok"], { timeout: 0.3 });
   assert.deepEqual(column(scores), [0, 0, 0, 1]);
-  const [never, timer, forgotten] = messages(scores);
+  const [never, timer, forgotten] = messagesOf(scores);
   assert.equal(never, "gave no value within 0.3 s");
   assert.match(timer!, /in a timer/);
   assert.match(forgotten!, /forgotten/);
@@ -187,17 +147,17 @@ Deno.test("after eight late values in a row the rest of the batch is not tried",
   const completions = [...many("never", 7), "ok", ...many("never", 20)];
   const late = await scoresOf(source, completions, { timeout: 0.05 });
   assert.deepEqual(column(late), completions.map((text) => text === "ok" ? 1 : 0));
-  const told = messages(late);
+  const told = messagesOf(late);
   assert.deepEqual(told.slice(0, 15), many("gave no value within 0.05 s", 15));
   assert.deepEqual(told.slice(15), many("not tried: 8 in a row gave no value", 12));
   const loops = await scoresOf(source, [...many("loop", 10), "ok"], { timeout: 0.05 });
-  assert.deepEqual(messages(loops).slice(7), [
+  assert.deepEqual(messagesOf(loops).slice(7), [
     "gave no value within 0.05 s, its process was ended",
     ...many("not tried: 8 in a row gave no value", 3),
   ]);
   const lanes = { timeout: 0.05, file: { concurrency: 3 } };
   const together = await scoresOf(source, many("never", 40), lanes);
-  assert.equal(messages(together).filter((text) => text.startsWith("not tried")).length, 16);
+  assert.equal(messagesOf(together).filter((text) => text.startsWith("not tried")).length, 16);
 });
 
 Deno.test("a batch that hangs or is of the wrong length fails as a whole", async () => {
@@ -205,9 +165,9 @@ Deno.test("a batch that hangs or is of the wrong length fails as a whole", async
     timeout: 0.1,
   });
   assert.deepEqual(column(hangs), [0, 0]);
-  assert.match(messages(hangs)[1]!, /gave no value within 0.2 s/);
+  assert.match(messagesOf(hangs)[1]!, /gave no value within 0.2 s/);
   const short = await scoresOf("export const computeBatch = () => [1]", ["a", "b"]);
-  assert.deepEqual(messages(short), [
+  assert.deepEqual(messagesOf(short), [
     "returned a list of 1, a list of 2 is expected",
     "returned a list of 1, a list of 2 is expected",
   ]);
@@ -267,7 +227,7 @@ Deno.test("opening checks and leaves nothing open; a closed rubric can go on", a
 });
 
 Deno.test("impossible sections are refused", () => {
-  const make = (more: Options) => () =>
+  const make = (more: FileOptions) => () =>
     createRubric([
       { name: "m", weight: 1, params: {}, ...more, file: { ...more.file, path: "m.ts" } },
     ]);

@@ -3,14 +3,12 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { test } from "../../core/testing.ts";
 import { createRubric, type RubricScores } from "../rubric.ts";
-import { input } from "../testing.ts";
+import { input, scoresOf, withCacheIn } from "../testing.ts";
 
 const spent = ({ sums }: RubricScores, what: string) => sums.get(`rewards/mine/${what}`);
 
-Deno.test("values are kept in the user's cache, and what they cost is counted", async () => {
-  const folder = await Deno.makeTempDir(), before = Deno.env.get("RGX_CACHE");
-  Deno.env.set("RGX_CACHE", join(folder, "cache"));
-  try {
+test.inFolder("values are kept in the user's cache, and what they cost is counted", (folder) =>
+  withCacheIn(join(folder, "cache"), async () => {
     const path = join(folder, "mine.ts");
     await Deno.writeTextFile(
       path,
@@ -22,24 +20,21 @@ Deno.test("values are kept in the user's cache, and what they cost is counted", 
         return calls + bonus;
       };`,
     );
+    const rubric = (params: Record<string, unknown> = {}) =>
+      createRubric([{ name: "mine", weight: 1, params, file: { path, cache: true } }]);
     const score = async (texts: string[], params: Record<string, unknown> = {}) => {
-      const file = { path, cache: true };
-      const rubric = createRubric([{ name: "mine", weight: 1, params, file }]);
-      const scores = await rubric.score(texts.map((text, step) => input(text, { step })));
-      await rubric.close();
-      return scores;
+      await using one = rubric(params);
+      return await one.score(texts.map((text, step) => input(text, { step })));
     };
+    const costs = (scores: RubricScores) =>
+      ["requests", "cached", "cost"].map((name) => spent(scores, name));
     const first = await score(["a", "b", "bad"]);
     assert.deepEqual(first.values, [[1], [2], [0]]);
-    assert.deepEqual(["requests", "cached", "cost"].map((name) => spent(first, name)), [3, 0, 0.5]);
+    assert.deepEqual(costs(first), [3, 0, 0.5]);
     // A failure is not kept. The notes of a value are kept.
     const again = await score(["b", "bad", "a", "c"]);
     assert.deepEqual(again.values, [[2], [0], [1], [1]]);
-    assert.deepEqual(["requests", "cached", "cost"].map((name) => spent(again, name)), [
-      2,
-      2,
-      0.25,
-    ]);
+    assert.deepEqual(costs(again), [2, 2, 0.25]);
     assert.deepEqual(again.logged.get("seen"), [2, 1, 1]);
     assert.ok(spent(again, "seconds")! > 0);
     // Other parameters are another reward.
@@ -47,29 +42,12 @@ Deno.test("values are kept in the user's cache, and what they cost is counted", 
     assert.equal([...Deno.readDirSync(join(folder, "cache/rewards"))].length, 2);
 
     await Deno.writeTextFile(path, "export const computeBatch = (items) => items.map(() => 1);");
-    const batch = createRubric([{
-      name: "mine",
-      weight: 1,
-      params: {},
-      file: { path, cache: true },
-    }]);
-    await assert.rejects(batch.open(), /cache: computeBatch compares completions/);
-  } finally {
-    if (before === undefined) Deno.env.delete("RGX_CACHE");
-    else Deno.env.set("RGX_CACHE", before);
-    await Deno.remove(folder, { recursive: true });
-  }
-});
+    await assert.rejects(rubric().open(), /cache: computeBatch compares completions/);
+  }));
 
-test.inFolder("a price that is none is an error of the reward; others count nothing", async (folder) => {
-  const path = join(folder, "mine.ts");
-  await Deno.writeTextFile(
-    path,
-    "export default ({ addCost, completion }) => (completion && addCost(-1), 1);",
-  );
-  const rubric = createRubric([{ name: "mine", weight: 1, params: {}, file: { path } }]);
-  const scores = await rubric.score([input("a"), input("")]);
-  await rubric.close();
+Deno.test("a price that is none is an error of the reward; others count nothing", async () => {
+  const source = "export default ({ addCost, completion }) => (completion && addCost(-1), 1);";
+  const scores = await scoresOf(source, ["a", ""]);
   assert.deepEqual(scores.values, [[0], [1]]);
   assert.match(scores.errors[0]!.message, /addCost: expected a number that is not negative/);
   assert.equal(scores.sums.size, 0);

@@ -4,25 +4,8 @@
  */
 import assert from "node:assert/strict";
 import { withFolder } from "../../core/testing.ts";
-import { createRubric, type Rubric } from "../rubric.ts";
-import { input } from "../testing.ts";
+import { input, withReward } from "../testing.ts";
 import { NEEDED, needs } from "../../tests/skipped.ts";
-
-async function withReward(
-  source: string,
-  body: (rubric: Rubric) => Promise<void>,
-  timeout = 5,
-): Promise<void> {
-  const path = await Deno.makeTempFile({ suffix: ".js" });
-  await Deno.writeTextFile(path, source);
-  const rubric = createRubric([{ name: "mine", weight: 1, params: {}, timeout, file: { path } }]);
-  try {
-    await body(rubric);
-  } finally {
-    await rubric.close();
-    await Deno.remove(path);
-  }
-}
 
 const inputs = (...completions: string[]) => completions.map((completion) => input(completion));
 const hasProc = Deno.build.os === "linux";
@@ -68,7 +51,7 @@ Deno.test("a reward that takes memory without end costs its sample", async () =>
     for (const { message } of errors) {
       assert.equal(message, "took more than 1024 MiB of memory, its process was ended");
     }
-  }, 60);
+  }, { timeout: 60 });
 });
 
 Deno.test("what a reward prints, and odd numbers, do not disturb the messages", async () => {
@@ -107,7 +90,7 @@ Deno.test("closing ends the batch that is being scored; a new one can be scored"
     assert.deepEqual(ended.map(({ completion }) => completion), ["loop", "b"]);
     for (const { message } of errors) assert.equal(message, "scoring was ended");
     assert.deepEqual((await rubric.score(inputs("c"))).values, [[1]]);
-  }, 600);
+  }, { timeout: 600 });
 });
 
 Deno.test({

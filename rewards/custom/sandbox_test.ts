@@ -1,30 +1,17 @@
 /** Tests with real Workers that a reward from a file cannot leave its sandbox. */
 import assert from "node:assert/strict";
-import { createRubric } from "../rubric.ts";
-import { input } from "../testing.ts";
+import { messagesOf, scoresOf } from "../testing.ts";
 import type { RewardFile } from "./reward_file.ts";
 
-/** The reward's extra column, for completions that name what to try. */
+/** The values, the errors, and the reward's extra column, for completions that name what to try. */
 async function tries(
   source: string,
   completions: readonly string[],
   file: Partial<RewardFile> = {},
 ) {
-  const path = await Deno.makeTempFile({ suffix: ".ts" });
-  await Deno.writeTextFile(path, source);
-  const section = { name: "mine", weight: 1, params: {}, timeout: 5 };
-  const rubric = createRubric([{ ...section, file: { ...file, path } }]);
-  try {
-    const scores = await rubric.score(completions.map((completion) => input(completion)));
-    return {
-      values: scores.values.map(([value]) => value),
-      errors: scores.errors.map(({ message }) => message),
-      found: scores.extras.get("found") ?? [],
-    };
-  } finally {
-    await rubric.close();
-    await Deno.remove(path);
-  }
+  const scores = await scoresOf(source, completions, { file });
+  const values = scores.values.map(([value]) => value), errors = messagesOf(scores);
+  return { values, errors, found: scores.extras.get("found") ?? [] };
 }
 
 /** A reward that evaluates its completion and puts the result, or the error, into a column. */
@@ -162,13 +149,9 @@ Deno.test("only the hosts of net can be reached; failures are tried again", asyn
     assert.match(once.errors[0]!, /^status 503/);
     const other = await tries(source(port, ""), ["a"], { net: ["127.0.0.2"] });
     assert.deepEqual(other.values, [0]);
-    const host = `127.0.0.1:${port}`;
-    assert.ok(
-      other.errors[0]!.startsWith(
-        `may not connect to ${host}: it is not granted, as net: ["${host}"] of the reward would`,
-      ),
-      other.errors[0],
-    );
+    const [host] = net,
+      refused = `may not connect to ${host}: it is not granted, as net: ["${host}"]`;
+    assert.ok(other.errors[0]!.startsWith(`${refused} of the reward would`), other.errors[0]);
   } finally {
     await server.shutdown();
   }
@@ -180,16 +163,7 @@ Deno.test("of several values that are computed together, the one that hangs is f
       if (completion === "loop") for (;;);
       return 1;
     }`;
-  const path = await Deno.makeTempFile({ suffix: ".ts" });
-  await Deno.writeTextFile(path, source);
-  const rubric = createRubric([
-    { name: "m", weight: 1, params: {}, timeout: 0.3, file: { path, concurrency: 4 } },
-  ]);
-  try {
-    const { values } = await rubric.score(["a", "b", "loop", "c", "d"].map((text) => input(text)));
-    assert.deepEqual(values, [[1], [1], [0], [1], [1]]);
-  } finally {
-    await rubric.close();
-    await Deno.remove(path);
-  }
+  const together = { timeout: 0.3, file: { concurrency: 4 } };
+  const { values } = await scoresOf(source, ["a", "b", "loop", "c", "d"], together);
+  assert.deepEqual(values, [[1], [1], [0], [1], [1]]);
 });

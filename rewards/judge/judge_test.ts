@@ -1,10 +1,10 @@
 /** The judge against a small server: what it asks, what it reads, what it costs, how it fails. */
 import assert from "node:assert/strict";
 import { failure, type Handler, type Request, withServer } from "../../core/remote/testing.ts";
+import { test } from "../../core/testing.ts";
 import { createRubric, type RubricScores } from "../rubric.ts";
-import { input } from "../testing.ts";
-import { checkTemplate, fillTemplate } from "./judge.ts";
-import { readVerdict } from "./judge.ts";
+import { input, withCacheIn } from "../testing.ts";
+import { checkTemplate, fillTemplate, readVerdict } from "./judge.ts";
 
 /** A judge that answers this. */
 const says = (content: string, finish_reason = "stop"): Response =>
@@ -128,10 +128,8 @@ Deno.test("a judge that answers prose fails plainly, or has the value that was c
   assert.match(cut.scores.errors[0]!.message, /cut off: max_tokens is too small/);
 });
 
-Deno.test("the same question costs once, with the cache in the user's folder", async () => {
-  const folder = await Deno.makeTempDir(), before = Deno.env.get("RGX_CACHE");
-  Deno.env.set("RGX_CACHE", folder);
-  try {
+test.inFolder("the same question costs once, with the cache in the user's folder", (folder) =>
+  withCacheIn(folder, async () => {
     await withServer(() => says("5"), async (base_url, requests) => {
       const score = async (params: Record<string, unknown>, texts: string[]) => {
         const rubric = createRubric([{
@@ -153,12 +151,7 @@ Deno.test("the same question costs once, with the cache in the user's folder", a
     const files = [...Deno.readDirSync(`${folder}/judge`)].map(({ name }) => name);
     assert.equal(files.length, 2);
     assert.ok(files.every((name) => /^model-[0-9a-f]{12}\.jsonl$/.test(name)), files.join());
-  } finally {
-    if (before === undefined) Deno.env.delete("RGX_CACHE");
-    else Deno.env.set("RGX_CACHE", before);
-    await Deno.remove(folder, { recursive: true });
-  }
-});
+  }));
 
 Deno.test("a busy server is asked again; one that refuses is not", async () => {
   const soon = { "retry-after-ms": "1" };

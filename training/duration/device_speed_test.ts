@@ -1,13 +1,12 @@
 import assert from "node:assert/strict";
 import { test } from "../../core/testing.ts";
 import { createDevice } from "../../kernels/mod.ts";
+import { withCacheIn } from "../../rewards/testing.ts";
 import { deviceSpeed } from "./device_speed.ts";
 
-test.inFolder("a device is measured once, and again if the cache is damaged", async (folder) => {
-  const before = Deno.env.get("RGX_CACHE");
-  Deno.env.set("RGX_CACHE", folder);
-  const device = await createDevice("reference");
-  try {
+test.inFolder("a device is measured once, and again if the cache is damaged", (folder) =>
+  withCacheIn(folder, async () => {
+    using device = await createDevice("reference");
     const { products, bandwidth, start } = await deviceSpeed(device);
     assert.ok(products > 1e6 && bandwidth > 1e6 && start > 0 && start < 1);
     const [file] = [...Deno.readDirSync(`${folder}/speed`)], path = `${folder}/speed/${file!.name}`;
@@ -16,9 +15,4 @@ test.inFolder("a device is measured once, and again if the cache is damaged", as
     assert.deepEqual(await deviceSpeed(device), known);
     await Deno.writeTextFile(path, '{"products":');
     assert.notDeepEqual(await deviceSpeed(device), known);
-  } finally {
-    device.close();
-    if (before === undefined) Deno.env.delete("RGX_CACHE");
-    else Deno.env.set("RGX_CACHE", before);
-  }
-});
+  }));

@@ -9,7 +9,7 @@ import type { RunConfig } from "../../configs/schema/run_config.ts";
 import { UsageError } from "../../core/errors.ts";
 import { createDevice } from "../../kernels/mod.ts";
 import { assemble } from "../assemble.ts";
-import { tinyRunConfig, varying, weightsOf } from "../testing.ts";
+import { type ConfigChanges, tinyRunConfig, varying, weightsOf } from "../testing.ts";
 import { GrpoTrainer } from "../trainer.ts";
 import { checkPositions } from "./run_memory.ts";
 import { goldenPath } from "../../tests/golden.ts";
@@ -67,82 +67,55 @@ function assertPlanned({ planned, measured }: Taken): void {
 }
 
 const SHORT = { max_steps: 2, per_device_train_batch_size: 8, num_generations: 8 };
-
-Deno.test({
-  name: "the measured peak is within 10 % of the plan: an adapter with a KL term",
-  fn: async () =>
-    assertPlanned(
-      await take(tinyRunConfig("", {
-        sft: null,
-        model: { init: null, model_name_or_path: SMALL_MODEL },
-        lora: {
-          r: 16,
-          lora_alpha: 32,
-          lora_dropout: 0,
-          target_modules: ["q_proj", "v_proj"],
-          use_rslora: false,
-        },
-        training: { ...SHORT, beta: 0.04, max_completion_length: 96 },
-      })),
-    ),
-});
-
-Deno.test("the measured peak is within 10 % of the plan: an adapter on the head", async () => {
-  assertPlanned(
-    await take(tinyRunConfig("", {
-      sft: null,
-      model: { init: null, model_name_or_path: SMALL_MODEL },
-      lora: { r: 16, lora_dropout: 0.1, target_modules: ["lm_head", "q_proj"] },
-      training: { ...SHORT, beta: 0.04, max_completion_length: 96 },
-    })),
-  );
-});
-
-Deno.test("the measured peak is within 10 % of the plan: the quickstart", async () => {
-  const { config } = await loadConfig("quickstart", {
-    overrides: ["training.max_steps=2", "sft.max_steps=2", "eval.num_examples=40"],
-    env: {},
+const ADAPTED = { sft: null, model: { init: null, model_name_or_path: SMALL_MODEL } };
+const adapted = (lora: ConfigChanges["lora"], training: ConfigChanges["training"]) =>
+  tinyRunConfig("", {
+    ...ADAPTED,
+    lora: { r: 16, lora_alpha: 32, ...lora },
+    training: { ...SHORT, beta: 0.04, max_completion_length: 96, ...training },
   });
-  assertPlanned(await take(config));
-  // The supervised part alone does not take more, although a generation and a GRPO step would.
+const quickstart = async (...more: string[]) => {
+  const overrides = ["training.max_steps=2", "sft.max_steps=2", "eval.num_examples=40", ...more];
+  return (await loadConfig("quickstart", { overrides, env: {} })).config;
+};
+const initOf = (hidden_size: number, intermediate_size: number, num_hidden_layers: number) => ({
+  ...tinyRunConfig("").model.init!,
+  hidden_size,
+  intermediate_size,
+  num_hidden_layers,
+  num_attention_heads: 4,
+  num_key_value_heads: 2,
+});
+const QV = { target_modules: ["q_proj", "v_proj"] };
+
+const CASES: Record<string, () => RunConfig | Promise<RunConfig>> = {
+  "an adapter with a KL term": () => adapted(QV, {}),
+  "an adapter on the head": () =>
+    adapted({ lora_dropout: 0.1, target_modules: ["lm_head", "q_proj"] }, {}),
+  "activations of sampling": () => adapted(QV, { use_rollout_activations: true }),
+  "activations of sampling, for the first of two steps": () =>
+    adapted(QV, { use_rollout_activations: true, num_iterations: 2 }),
+  "the quickstart": () => quickstart(),
+  "products in bfloat16": () => quickstart("bf16=true"),
+};
+
+for (const [what, config] of Object.entries(CASES)) {
+  Deno.test(`the measured peak is within 10 % of the plan: ${what}`, async () => {
+    assertPlanned(await take(await config()));
+  });
+}
+
+Deno.test("the supervised part alone does not take more than its plan", async () => {
   for (const num_examples of [40, 1]) {
-    const evaluated = { ...config, eval: { ...config.eval, num_examples } };
-    const { planned, measured } = await take(evaluated, { phases: "sft" });
+    // A generation and a GRPO step would take more.
+    const config = await quickstart(`eval.num_examples=${num_examples}`);
+    const { planned, measured } = await take(config, { phases: "sft" });
     assert.ok(measured <= planned, `${measured} of ${planned} bytes`);
   }
 });
 
-Deno.test("the measured peak is within 10 % of the plan: products in bfloat16", async () => {
-  const { config } = await loadConfig("quickstart", {
-    overrides: ["training.max_steps=2", "sft.max_steps=2", "eval.num_examples=40", "bf16=true"],
-    env: {},
-  });
-  assertPlanned(await take(config));
-});
-
-Deno.test("the measured peak is within 10 % of the plan: activations of sampling", async () => {
-  const lora = { r: 16, target_modules: ["q_proj", "v_proj"] };
-  const model = { init: null, model_name_or_path: SMALL_MODEL };
-  const training = {
-    ...SHORT,
-    max_completion_length: 96,
-    use_rollout_activations: true,
-    beta: 0.04,
-  };
-  assertPlanned(await take(tinyRunConfig("", { sft: null, lora, model, training })));
-  const steps = { ...training, num_iterations: 2 };
-  assertPlanned(await take(tinyRunConfig("", { sft: null, lora, model, training: steps })));
-});
-
 Deno.test("the plan is an upper bound where prompts do not fill the cache's panels", async () => {
-  const init = {
-    ...tinyRunConfig("").model.init!,
-    hidden_size: 64,
-    intermediate_size: 128,
-    num_hidden_layers: 4,
-    num_attention_heads: 4,
-    num_key_value_heads: 2,
-  };
+  const init = initOf(64, 128, 4);
   const { planned, measured } = await take(tinyRunConfig("", {
     model: { init },
     sft: null,
@@ -160,14 +133,7 @@ Deno.test("the plan is an upper bound where prompts do not fill the cache's pane
 });
 
 Deno.test("the measured peak is within 10 % of the plan: kinds of full fine-tuning", async () => {
-  const init = {
-    ...tinyRunConfig("").model.init!,
-    hidden_size: 192,
-    intermediate_size: 512,
-    num_hidden_layers: 6,
-    num_attention_heads: 4,
-    num_key_value_heads: 2,
-  };
+  const init = initOf(192, 512, 6);
   const taken = [];
   for (
     const [model, kind] of [
@@ -192,9 +158,8 @@ Deno.test("the measured peak is within 10 % of the plan: kinds of full fine-tuni
 
 Deno.test("the measured peak is within 10 % of the plan: long completions, activations recomputed", async () => {
   const config = tinyRunConfig("", {
-    sft: null,
+    ...ADAPTED,
     eval: { num_examples: 2 },
-    model: { init: null, model_name_or_path: SMALL_MODEL },
     training: { ...SHORT, num_iterations: 2, max_completion_length: 250 },
   });
   const roomy = await take(config);
@@ -237,18 +202,14 @@ Deno.test("a model that does not fit is refused before it is created", async () 
 });
 
 Deno.test("of a prompt that is too long, rgx's own instruction can be taken away", () => {
-  const adviceWith = (add_instructions: boolean) => {
+  for (
+    const [add_instructions, advice] of [
+      [true, /\(data\.add_instructions=false\), leave such problems out, or cut/],
+      [false, /too long for this model: leave such problems out, or cut/],
+    ] as const
+  ) {
     const config = tinyRunConfig("run", { data: { add_instructions } });
-    try {
-      checkPositions(config, 128, { prompt: 175, answer: 1 }, "all");
-    } catch (error) {
-      if (error instanceof UsageError) return error.advice ?? "";
-    }
-    return "";
-  };
-  assert.match(
-    adviceWith(true),
-    /\(data\.add_instructions=false\), leave such problems out, or cut/,
-  );
-  assert.match(adviceWith(false), /too long for this model: leave such problems out, or cut/);
+    const lengths = { prompt: 175, answer: 1 };
+    assert.throws(() => checkPositions(config, 128, lengths, "all"), { advice });
+  }
 });

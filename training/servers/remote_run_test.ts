@@ -4,7 +4,7 @@
  */
 import assert from "node:assert/strict";
 import { writeEnvironment } from "../../bench/dialogue/testing.ts";
-import { type ConfigChanges, type FinishedRun, tinyRunConfig, warningsOf } from "../testing.ts";
+import { type ConfigChanges, tinyRunConfig, warningsOf } from "../testing.ts";
 import { withServers } from "./run_testing.ts";
 import { failure } from "./server_testing.ts";
 
@@ -13,8 +13,6 @@ const STEPS = 4;
 const openai = (base_url: string[], more: ConfigChanges["generation"] = {}): ConfigChanges => ({
   generation: { backend: "openai", base_url, server_timeout: 20, ...more },
 });
-
-const warnings = ({ events }: FinishedRun) => warningsOf({ events });
 
 Deno.test("with servers of this program, a run has the bits of a run in one process", () =>
   withServers(async ({ start, run, outcome }) => {
@@ -30,7 +28,7 @@ Deno.test("with servers of this program, a run has the bits of a run in one proc
       assert.equal(adapters.size, 0);
     }
     assert.equal(one.requests.length + two.requests.length, STEPS * 4);
-    assert.deepEqual(warnings(finished), []);
+    assert.deepEqual(warningsOf(finished), []);
   }));
 
 Deno.test("dialogues with servers have the bits of dialogues in one process", () =>
@@ -47,7 +45,7 @@ Deno.test("dialogues with servers have the bits of dialogues in one process", ()
     const { metrics } = await outcome("served");
     assert.ok(metrics.some((line) => Number(line["num_turns/max"]) > 2));
     for (const { requests } of [one, two]) assert.ok(requests.length > STEPS);
-    assert.deepEqual(warnings(finished), []);
+    assert.deepEqual(warningsOf(finished), []);
   }));
 
 Deno.test("a prompt that a server fails on goes to another one, with the same bits", () =>
@@ -62,23 +60,7 @@ Deno.test("a prompt that a server fails on goes to another one, with the same bi
         : null;
     const finished = await run("served", openai([good.url, bad.url]));
     assert.deepEqual(await outcome("served"), await outcome("alone"));
-    assert.ok(warnings(finished).some((text) => /is down \(500: out of luck\)/.test(text)));
-  }));
-
-Deno.test("a restarted server gets the adapter again", () =>
-  withServers(async ({ start, run, outcome }) => {
-    await run("alone", {});
-    const server = await start();
-    let forgot = false;
-    server.before = (path) => {
-      if (path !== "/v1/completions" || server.requests.length !== 5 || forgot) return null;
-      forgot = true;
-      return failure(404, "The model does not exist.");
-    };
-    const finished = await run("served", openai([server.url]));
-    assert.ok(forgot);
-    assert.deepEqual(await outcome("served"), await outcome("alone"));
-    assert.ok(warnings(finished).some((text) => /was it restarted/.test(text)));
+    assert.ok(warningsOf(finished).some((text) => /is down \(500: out of luck\)/.test(text)));
   }));
 
 Deno.test("without a server the run stops with a checkpoint, and goes on to the same bits", () =>
@@ -89,7 +71,7 @@ Deno.test("without a server the run stops with a checkpoint, and goes on to the 
     server.before = () => server.requests.length < 10 ? null : failure(503, "shutting down");
     const stopped = await run("served", served);
     assert.equal(stopped.summary.status, "stopped");
-    assert.ok(warnings(stopped).some((text) => /no server of generation.base_url/.test(text)));
+    assert.ok(warningsOf(stopped).some((text) => /no server of generation.base_url/.test(text)));
     assert.ok(stopped.summary.checkpoint !== null);
     server.before = () => null;
     const finished = await run("served", served, { resume: true });
@@ -130,7 +112,7 @@ Deno.test("a server that comes back and takes no adapters is left out, with the 
     assert.equal(finished.summary.status, "completed");
     assert.deepEqual(await outcome("served"), await outcome("alone"));
     assert.ok(
-      warnings(finished).some((text) => /403: not allowed here.* without this server/.test(text)),
+      warningsOf(finished).some((text) => /403: not allowed here.* without this server/.test(text)),
     );
   }));
 
@@ -150,7 +132,9 @@ Deno.test("a server that comes back with other weights is left out, with the sam
     assert.equal(restart, "done");
     assert.deepEqual(await outcome("served"), await outcome("alone"));
     assert.ok(
-      warnings(finished).some((text) => /differ from the trainer.* without this server/.test(text)),
+      warningsOf(finished).some((text) =>
+        /differ from the trainer.* without this server/.test(text)
+      ),
     );
   }));
 
@@ -166,7 +150,7 @@ Deno.test("when no server is left, the run stops with a checkpoint and goes on l
     assert.equal(stopped.summary.status, "stopped");
     assert.ok(stopped.summary.checkpoint !== null);
     assert.ok(
-      warnings(stopped).some((text) => /no server .* is left \(.*who are you\?/.test(text)),
+      warningsOf(stopped).some((text) => /no server .* is left \(.*who are you\?/.test(text)),
     );
     server.before = () => null;
     await run("served", openai([server.url]), { resume: true });

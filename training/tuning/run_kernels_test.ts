@@ -8,24 +8,15 @@ import { createWebgpuDevice, type WebgpuDevice } from "../../kernels/devices/web
 import { webgpuTest } from "../../kernels/devices/webgpu/testing.ts";
 import { choicePoint } from "../../kernels/devices/webgpu/choice_points.ts";
 import { choicesFolder, keepChoices, measurableOn } from "../../kernels/tuning/kept_choices.ts";
+import { withCacheIn } from "../../rewards/testing.ts";
 import { assemble } from "../assemble.ts";
 import { shortRunConfig, trainOn, varying, withReference } from "../testing.ts";
 import { GrpoTrainer } from "../trainer.ts";
 import { chooseRunKernels } from "./run_kernels.ts";
 
 /** Calls `work` with an empty cache folder of the user. */
-async function withCache(work: (cache: string) => Promise<void>): Promise<void> {
-  const before = Deno.env.get("RGX_CACHE");
-  await withFolder(async (cache) => {
-    Deno.env.set("RGX_CACHE", cache);
-    try {
-      await work(cache);
-    } finally {
-      if (before === undefined) Deno.env.delete("RGX_CACHE");
-      else Deno.env.set("RGX_CACHE", before);
-    }
-  });
-}
+const withCache = (work: (cache: string) => Promise<void>) =>
+  withFolder((cache) => withCacheIn(cache, () => work(cache)));
 
 /** One for all runs: its pipelines are made once. */
 let shared: WebgpuDevice | undefined;
