@@ -22,6 +22,7 @@ import {
   policyLogp,
   type TrainingRow,
 } from "./gradient_accumulation.ts";
+import { test } from "./optimizer_testing.ts";
 
 const SETTINGS: LossSettings = defaultsOf(TRAINING);
 
@@ -70,109 +71,97 @@ async function saved(reference: ReferencePolicy): Promise<SafetensorsFile> {
   return await parseSafetensors(await bytesOf(reference.save()!));
 }
 
-Deno.test("the gradient does not depend on how a step is cut, even through groups", async () => {
-  await withReference(async (device) => {
-    const model = await randomModel(device, tinyConfig(true), { trainable: "full" });
-    const reference = await frozenReference(device, model, null);
-    // The old log-probabilities and the reference come from other policies than the trained one.
-    const { value, length: n } = arenaOf(model);
-    device.run("add", { a: value, b: value, out: value, n, scale: -0.1 });
-    const old = await policyLogp(model, ROWS, OPTIONS);
-    device.run("add", { a: value, b: value, out: value, n, scale: 0.15 });
-    const offPolicy = ROWS.map((row, i) => ({ ...row, oldLogp: old[i]! }));
-    const extras: Partial<LossSettings> = {
-      beta: 0.04,
-      entropy_coef: 0.02,
-      top_entropy_quantile: 0.4,
-      off_policy_mask_threshold: 0.01,
-      delta: 1.2,
-    };
-    for (const loss_type of TYPES) {
-      for (const importance_sampling_level of ["token", "sequence"] as const) {
-        for (const [rows, more] of [[ROWS, {}], [offPolicy, extras]] as const) {
-          const settings = { ...SETTINGS, loss_type, importance_sampling_level, ...more };
-          const options = { ...OPTIONS, settings, reference };
-          const whole = await accumulateGradients(model, rows, options);
-          const expected = await gradients(model);
-          for (const microBatchSize of [4, 5, 1]) {
-            const cut = await accumulateGradients(model, rows, { ...options, microBatchSize });
-            const what = `${loss_type} ${importance_sampling_level} ${microBatchSize}`;
-            assert.ok(Math.abs(cut.loss - whole.loss) < 1e-13, what);
-            assert.ok(Math.abs(cut.entropy - whole.entropy) < 1e-13, what);
-            assert.equal(cut.tokens, whole.tokens);
-            assertClose(expected, await gradients(model));
-          }
+test.withModel("the gradient does not depend on how a step is cut, even through groups", async ({ model, device }) => {
+  const reference = await frozenReference(device, model, null);
+  // The old log-probabilities and the reference come from other policies than the trained one.
+  const { value, length: n } = arenaOf(model);
+  device.run("add", { a: value, b: value, out: value, n, scale: -0.1 });
+  const old = await policyLogp(model, ROWS, OPTIONS);
+  device.run("add", { a: value, b: value, out: value, n, scale: 0.15 });
+  const offPolicy = ROWS.map((row, i) => ({ ...row, oldLogp: old[i]! }));
+  const extras: Partial<LossSettings> = {
+    beta: 0.04,
+    entropy_coef: 0.02,
+    top_entropy_quantile: 0.4,
+    off_policy_mask_threshold: 0.01,
+    delta: 1.2,
+  };
+  for (const loss_type of TYPES) {
+    for (const importance_sampling_level of ["token", "sequence"] as const) {
+      for (const [rows, more] of [[ROWS, {}], [offPolicy, extras]] as const) {
+        const settings = { ...SETTINGS, loss_type, importance_sampling_level, ...more };
+        const options = { ...OPTIONS, settings, reference };
+        const whole = await accumulateGradients(model, rows, options);
+        const expected = await gradients(model);
+        for (const microBatchSize of [4, 5, 1]) {
+          const cut = await accumulateGradients(model, rows, { ...options, microBatchSize });
+          const what = `${loss_type} ${importance_sampling_level} ${microBatchSize}`;
+          assert.ok(Math.abs(cut.loss - whole.loss) < 1e-13, what);
+          assert.ok(Math.abs(cut.entropy - whole.entropy) < 1e-13, what);
+          assert.equal(cut.tokens, whole.tokens);
+          assertClose(expected, await gradients(model));
         }
       }
     }
-    reference.dispose();
-    model.dispose();
-  });
+  }
+  reference.dispose();
 });
 
-Deno.test("tokens that the mask leaves out are context and nothing else", async () => {
-  await withReference(async (device) => {
-    const model = await randomModel(device, tinyConfig(true), { trainable: "full" });
-    const { value, length: n } = arenaOf(model);
-    const reference = await frozenReference(device, model, null);
-    device.run("add", { a: value, b: value, out: value, n, scale: -0.1 });
-    const settings = { ...SETTINGS, beta: 0.04, entropy_coef: 0.02, top_entropy_quantile: 0.4 };
-    const extras = { settings, reference, otherSampler: { correction: null }, microBatchSize: 5 };
-    const options = { ...OPTIONS, ...extras };
-    const rowsOf = (ids: (row: TrainingRow) => number[], mask: (row: TrainingRow) => number[]) =>
-      ROWS.map((row) => {
-        const values = ids(row).map((id) => -1 - id / 10);
-        return { ...row, ids: ids(row), mask: mask(row), oldLogp: values, samplerLogp: values };
-      });
-    // What follows the last counted token changes nothing.
-    const ones = (row: TrainingRow) => row.ids.map(() => 1);
-    const short = rowsOf((row) => [...row.ids], ones);
-    const long = rowsOf((row) => [...row.ids, 7, 8], (row) => [...ones(row), 0, 0]);
-    const expected = await accumulateGradients(model, short, options);
-    const gradient = await gradients(model),
-      found = await accumulateGradients(model, long, options);
-    assert.equal(found.tokens, expected.tokens);
-    assert.ok(Math.abs(found.loss - expected.loss) < 1e-13);
-    for (const [name, metric] of Object.entries(expected.metrics)) {
-      assert.ok(Math.abs(found.metrics[name]! - metric!) < 1e-9, name);
-    }
-    assertClose(gradient, await gradients(model));
-    // Before a counted token, they are what it was sampled after.
-    const after = rowsOf((row) => [7, ...row.ids], (row) => [0, ...ones(row)]);
-    const third = await accumulateGradients(model, after, options);
-    assert.equal(third.tokens, expected.tokens);
-    assert.ok(Math.abs(third.loss - expected.loss) > 1e-6);
-    reference.dispose();
-    model.dispose();
-  });
-});
-
-Deno.test("sync_ref_model moves the reference towards the policy", async () => {
-  await withReference(async (device) => {
-    const model = await randomModel(device, tinyConfig(true), { trainable: "full" });
-    const reference = await frozenReference(device, model, null);
-    const { value, length: n } = arenaOf(model);
-    const before = (await device.read(value)).slice();
-    device.run("add", { a: value, b: value, out: value, n, scale: 0.5 });
-    const policy = (await device.read(value)).slice();
-    reference.sync(0.25);
-    const moved = await frozenReference(device, model, await saved(reference));
-    const read = async () => {
-      // The copy is observed through the log-probabilities of a model that holds it.
-      const groups = [{ promptIds: [1, 2], branches: [[3, 4, 5]] }];
-      return [...Array.from(await moved.logp(groups, 1))];
-    };
-    const found = await read();
-    device.write(value, Float64Array.from(before, (x, i) => 0.75 * x + 0.25 * policy[i]!));
-    const { logp } = await model.forward([{ promptIds: [1, 2], branches: [[3, 4, 5]] }], {
-      temperature: 1,
-      train: false,
+test.withModel("tokens that the mask leaves out are context and nothing else", async ({ model, device }) => {
+  const { value, length: n } = arenaOf(model);
+  const reference = await frozenReference(device, model, null);
+  device.run("add", { a: value, b: value, out: value, n, scale: -0.1 });
+  const settings = { ...SETTINGS, beta: 0.04, entropy_coef: 0.02, top_entropy_quantile: 0.4 };
+  const extras = { settings, reference, otherSampler: { correction: null }, microBatchSize: 5 };
+  const options = { ...OPTIONS, ...extras };
+  const rowsOf = (ids: (row: TrainingRow) => number[], mask: (row: TrainingRow) => number[]) =>
+    ROWS.map((row) => {
+      const values = ids(row).map((id) => -1 - id / 10);
+      return { ...row, ids: ids(row), mask: mask(row), oldLogp: values, samplerLogp: values };
     });
-    for (const [t, x] of logp.entries()) assert.ok(Math.abs(x - found[t]!) < 1e-13);
-    assert.throws(() => adapterOffReference(model).sync(0.5), RgxError);
-    for (const each of [reference, moved]) each.dispose();
-    model.dispose();
+  // What follows the last counted token changes nothing.
+  const ones = (row: TrainingRow) => row.ids.map(() => 1);
+  const short = rowsOf((row) => [...row.ids], ones);
+  const long = rowsOf((row) => [...row.ids, 7, 8], (row) => [...ones(row), 0, 0]);
+  const expected = await accumulateGradients(model, short, options);
+  const gradient = await gradients(model),
+    found = await accumulateGradients(model, long, options);
+  assert.equal(found.tokens, expected.tokens);
+  assert.ok(Math.abs(found.loss - expected.loss) < 1e-13);
+  for (const [name, metric] of Object.entries(expected.metrics)) {
+    assert.ok(Math.abs(found.metrics[name]! - metric!) < 1e-9, name);
+  }
+  assertClose(gradient, await gradients(model));
+  // Before a counted token, they are what it was sampled after.
+  const after = rowsOf((row) => [7, ...row.ids], (row) => [0, ...ones(row)]);
+  const third = await accumulateGradients(model, after, options);
+  assert.equal(third.tokens, expected.tokens);
+  assert.ok(Math.abs(third.loss - expected.loss) > 1e-6);
+  reference.dispose();
+});
+
+test.withModel("sync_ref_model moves the reference towards the policy", async ({ model, device }) => {
+  const reference = await frozenReference(device, model, null);
+  const { value, length: n } = arenaOf(model);
+  const before = (await device.read(value)).slice();
+  device.run("add", { a: value, b: value, out: value, n, scale: 0.5 });
+  const policy = (await device.read(value)).slice();
+  reference.sync(0.25);
+  const moved = await frozenReference(device, model, await saved(reference));
+  const read = async () => {
+    // The copy is observed through the log-probabilities of a model that holds it.
+    const groups = [{ promptIds: [1, 2], branches: [[3, 4, 5]] }];
+    return [...Array.from(await moved.logp(groups, 1))];
+  };
+  const found = await read();
+  device.write(value, Float64Array.from(before, (x, i) => 0.75 * x + 0.25 * policy[i]!));
+  const { logp } = await model.forward([{ promptIds: [1, 2], branches: [[3, 4, 5]] }], {
+    temperature: 1,
+    train: false,
   });
+  for (const [t, x] of logp.entries()) assert.ok(Math.abs(x - found[t]!) < 1e-13);
+  assert.throws(() => adapterOffReference(model).sync(0.5), RgxError);
+  for (const each of [reference, moved]) each.dispose();
 });
 
 Deno.test("with dropout too, the gradient does not depend on how a step is cut", async () => {
@@ -199,21 +188,17 @@ Deno.test("with dropout too, the gradient does not depend on how a step is cut",
   });
 });
 
-Deno.test("skipping the backward pass of groups without advantages is exact", async () => {
-  await withReference(async (device) => {
-    const model = await randomModel(device, tinyConfig(true), { trainable: "full" });
-    const short = await accumulateGradients(model, ROWS, OPTIONS);
-    const found = await gradients(model);
-    // An entropy bonus far below rounding gives every row a gradient without changing a digit.
-    const settings = { ...SETTINGS, entropy_coef: 1e-300 };
-    const long = await accumulateGradients(model, ROWS, { ...OPTIONS, settings });
-    assertClose(await gradients(model), found);
-    assert.ok(Math.abs(long.metrics.entropy! - short.metrics.entropy!) < 1e-14);
-    // No advantages at all: the gradient is 0.
-    await accumulateGradients(model, ROWS.map((row) => ({ ...row, advantage: 0 })), OPTIONS);
-    for (const values of (await gradients(model)).values()) assert.ok(values.every((x) => x === 0));
-    model.dispose();
-  });
+test.withModel("skipping the backward pass of groups without advantages is exact", async ({ model }) => {
+  const short = await accumulateGradients(model, ROWS, OPTIONS);
+  const found = await gradients(model);
+  // An entropy bonus far below rounding gives every row a gradient without changing a digit.
+  const settings = { ...SETTINGS, entropy_coef: 1e-300 };
+  const long = await accumulateGradients(model, ROWS, { ...OPTIONS, settings });
+  assertClose(await gradients(model), found);
+  assert.ok(Math.abs(long.metrics.entropy! - short.metrics.entropy!) < 1e-14);
+  // No advantages at all: the gradient is 0.
+  await accumulateGradients(model, ROWS.map((row) => ({ ...row, advantage: 0 })), OPTIONS);
+  for (const values of (await gradients(model)).values()) assert.ok(values.every((x) => x === 0));
 });
 
 Deno.test("references: the model without adapter, and a frozen copy", async () => {

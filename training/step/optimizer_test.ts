@@ -5,7 +5,7 @@ import { bytesOf } from "../../models/folder_testing.ts";
 import { parseSafetensors } from "../../models/formats/safetensors/safetensors.ts";
 import { randomModel, tinyConfig, withReference } from "../../models/testing.ts";
 import { AdamW } from "./optimizer.ts";
-import { SETTINGS, stepWith } from "./optimizer_testing.ts";
+import { SETTINGS, stepWith, test } from "./optimizer_testing.ts";
 
 const createModel = (device: Device) =>
   randomModel(device, tinyConfig(true), { trainable: "full" });
@@ -31,60 +31,52 @@ async function values(model: Model): Promise<Map<string, Float64Array>> {
   return all;
 }
 
-Deno.test("three clipped AdamW steps with weight decay equal the formula", async () => {
-  await withReference(async (device) => {
-    const model = await createModel(device);
-    const optimizer = new AdamW(device, model, SETTINGS);
-    const expected = await values(model);
-    const m = new Map([...expected].map(([name, x]) => [name, new Float64Array(x.length)]));
-    const v = new Map([...expected].map(([name, x]) => [name, new Float64Array(x.length)]));
-    for (let t = 1; t <= 3; t++) {
-      const gradients = fillGradients(model, t);
-      const lr = 0.01 / t;
-      let square = 0;
-      for (const g of gradients.values()) for (const x of g) square += x * x;
-      const scale = Math.min(1, 0.5 / (Math.sqrt(square) + 1e-6));
-      const { gradNorm, applied } = await stepWith(optimizer, lr);
-      assert.ok(applied && Math.abs(gradNorm - Math.sqrt(square)) < 1e-10);
-      for (const { name, decay } of model.trainable) {
-        const p = expected.get(name)!, mm = m.get(name)!, vv = v.get(name)!;
-        for (const [j, raw] of gradients.get(name)!.entries()) {
-          const g = raw * scale;
-          p[j]! *= 1 - lr * (decay ? 0.1 : 0);
-          mm[j] = 0.9 * mm[j]! + 0.1 * g;
-          vv[j] = 0.99 * vv[j]! + 0.01 * g * g;
-          p[j]! -= lr / (1 - 0.9 ** t) * mm[j]! / (Math.sqrt(vv[j]! / (1 - 0.99 ** t)) + 1e-8);
-        }
+test.withModel("three clipped AdamW steps with weight decay equal the formula", async ({ model, device }) => {
+  const optimizer = new AdamW(device, model, SETTINGS);
+  const expected = await values(model);
+  const m = new Map([...expected].map(([name, x]) => [name, new Float64Array(x.length)]));
+  const v = new Map([...expected].map(([name, x]) => [name, new Float64Array(x.length)]));
+  for (let t = 1; t <= 3; t++) {
+    const gradients = fillGradients(model, t);
+    const lr = 0.01 / t;
+    let square = 0;
+    for (const g of gradients.values()) for (const x of g) square += x * x;
+    const scale = Math.min(1, 0.5 / (Math.sqrt(square) + 1e-6));
+    const { gradNorm, applied } = await stepWith(optimizer, lr);
+    assert.ok(applied && Math.abs(gradNorm - Math.sqrt(square)) < 1e-10);
+    for (const { name, decay } of model.trainable) {
+      const p = expected.get(name)!, mm = m.get(name)!, vv = v.get(name)!;
+      for (const [j, raw] of gradients.get(name)!.entries()) {
+        const g = raw * scale;
+        p[j]! *= 1 - lr * (decay ? 0.1 : 0);
+        mm[j] = 0.9 * mm[j]! + 0.1 * g;
+        vv[j] = 0.99 * vv[j]! + 0.01 * g * g;
+        p[j]! -= lr / (1 - 0.9 ** t) * mm[j]! / (Math.sqrt(vv[j]! / (1 - 0.99 ** t)) + 1e-8);
       }
     }
-    for (const [name, found] of await values(model)) {
-      for (const [j, x] of found.entries()) {
-        assert.ok(Math.abs(x - expected.get(name)![j]!) < 1e-12, `${name} ${j}`);
-      }
+  }
+  for (const [name, found] of await values(model)) {
+    for (const [j, x] of found.entries()) {
+      assert.ok(Math.abs(x - expected.get(name)![j]!) < 1e-12, `${name} ${j}`);
     }
-    optimizer.dispose();
-    model.dispose();
-  });
+  }
+  optimizer.dispose();
 });
 
-Deno.test("a gradient that is not finite changes nothing, not even the moments", async () => {
-  await withReference(async (device) => {
-    const model = await createModel(device);
-    const optimizer = new AdamW(device, model, SETTINGS);
-    fillGradients(model, 1);
-    await stepWith(optimizer, 0.01);
-    const before = await values(model), state = await bytesOf(optimizer.save());
-    for (const bad of [NaN, Infinity]) {
-      fillGradients(model, 2, bad);
-      const { applied, gradNorm } = await stepWith(optimizer, 0.01);
-      assert.equal(applied, false);
-      assert.ok(!Number.isFinite(gradNorm));
-    }
-    assert.deepEqual(await values(model), before);
-    assert.deepEqual(await bytesOf(optimizer.save()), state);
-    optimizer.dispose();
-    model.dispose();
-  });
+test.withModel("a gradient that is not finite changes nothing, not even the moments", async ({ model, device }) => {
+  const optimizer = new AdamW(device, model, SETTINGS);
+  fillGradients(model, 1);
+  await stepWith(optimizer, 0.01);
+  const before = await values(model), state = await bytesOf(optimizer.save());
+  for (const bad of [NaN, Infinity]) {
+    fillGradients(model, 2, bad);
+    const { applied, gradNorm } = await stepWith(optimizer, 0.01);
+    assert.equal(applied, false);
+    assert.ok(!Number.isFinite(gradNorm));
+  }
+  assert.deepEqual(await values(model), before);
+  assert.deepEqual(await bytesOf(optimizer.save()), state);
+  optimizer.dispose();
 });
 
 Deno.test("a restored optimizer continues to the same bits, in f32 and f64", async () => {

@@ -2,7 +2,7 @@
 import type { Device } from "../../kernels/device.ts";
 import type { CausalLM } from "../../models/causal_lm.ts";
 import type { StorageOptions } from "../../models/network/weights/weight_storage.ts";
-import { tinyConfig } from "../../models/testing.ts";
+import { randomModel, tinyConfig, withReference } from "../../models/testing.ts";
 import type { OptimizerKind } from "./state_tensors.ts";
 import type { AdamW, AdamwSettings } from "./optimizer.ts";
 
@@ -33,6 +33,21 @@ export async function values(model: CausalLM): Promise<Map<string, Float32Array>
   for (const { name } of model.trainable) all.set(name, await model.readParameter(name));
   return all;
 }
+
+/** Tests with a small model of random weights that is trained in full, on the reference device. */
+export const test = {
+  withModel(
+    name: string,
+    work: (parts: { model: CausalLM; device: Device }) => Promise<void>,
+  ): void {
+    Deno.test(name, () =>
+      withReference(async (device) => {
+        const model = await randomModel(device, tinyConfig(true), { trainable: "full" });
+        await work({ model, device });
+        model.dispose();
+      }));
+  },
+};
 
 /** A model whose matrices have at least 4,096 values, so that their moments may have 8 bits. */
 export const wideConfig = {
