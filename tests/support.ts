@@ -52,31 +52,64 @@ export function spawnRgx(
 /** These are read once in a process, or are for processes that a command starts. */
 const OF_A_PROCESS = /^(?:RGX_NATIVE|RGX_VULKAN|VK_|CUDA_|LD_|PATH|HOME|XDG_|SLURM|PMI|OMPI)/;
 
-/**
- * Runs `rgx` to its end, in the process that all commands of these tests share (`command_host.ts`).
- * @param input the text of its standard input
- */
-export async function rgx(
-  args: readonly string[],
-  input = "",
-  env: Record<string, string> = {},
-  cwd = root.pathname,
-): Promise<Result> {
+/** What a command finds: the text of its standard input, more variables, and its folder. */
+export interface Around {
+  input?: string;
+  env?: Record<string, string> | undefined;
+  cwd?: string | undefined;
+}
+
+/** Runs `rgx` to its end, in the process that all commands of these tests share. */
+export async function rgx(args: readonly string[], around: Around = {}): Promise<Result> {
+  const { input = "", env = {}, cwd = root.pathname } = around;
   const isAlone = args.includes("--ranks") ||
     Object.keys(env).some((key) => OF_A_PROCESS.test(key));
-  if (isAlone) return await rgxAlone(args, input, env, cwd);
+  if (isAlone) return await rgxAlone(args, { input, env, cwd });
   const all = { ...Deno.env.toObject(), ...ENVIRONMENT, ...env };
   return await askHost({ args, input, env: all, cwd });
 }
 
-/** Runs `rgx` to its end, in a process of its own. @param input the text of its standard input */
+/** Runs `rgx`, and asserts that it ends with 0. */
+export async function succeeds(args: readonly string[], around: Around = {}): Promise<Result> {
+  const result = await rgx(args, around);
+  assert.equal(result.code, 0, `rgx ${args.join(" ")}\n${result.err}`);
+  return result;
+}
+
+/** A command line, and what its message has. */
+export type Refusal = readonly [args: readonly string[], ...says: (string | RegExp)[]];
+
+/**
+ * Asserts that each command is refused: a message of a few lines that has all of `says`, no stack
+ * trace, and nothing on stdout.
+ * @param around `before` stands before the words of each command
+ */
+export async function refuses(
+  refusals: readonly Refusal[],
+  around: Around & { code?: number; before?: readonly string[] } = {},
+): Promise<void> {
+  const { code = 2, before = [], ...others } = around;
+  for (const [args, ...says] of refusals) {
+    const result = await rgx([...before, ...args], others);
+    const shown = `rgx ${[...before, ...args].join(" ")}\n${result.err}`;
+    assert.deepEqual([result.code, result.out], [code, ""], shown);
+    assertClean(result);
+    assert.ok(lines(result.err).length <= 8, `too long: ${shown}`);
+    for (const expected of says) {
+      const isSaid = typeof expected === "string"
+        ? result.err.replaceAll(/\s+/g, " ").includes(expected)
+        : expected.test(result.err);
+      assert.ok(isSaid, `expected ${expected} in: ${shown}`);
+    }
+  }
+}
+
+/** Runs `rgx` to its end, in a process of its own. */
 async function rgxAlone(
   args: readonly string[],
-  input = "",
-  env: Record<string, string> = {},
-  cwd?: string,
+  { input, env, cwd }: { input: string; env: Record<string, string>; cwd: string },
 ): Promise<Result> {
-  const child = spawnRgx(args, { env, stdin: "piped", ...(cwd === undefined ? {} : { cwd }) });
+  const child = spawnRgx(args, { env, stdin: "piped", cwd });
   const writer = child.stdin.getWriter();
   // A process that refuses its arguments ends before it has read its input.
   const written = writer.write(new TextEncoder().encode(input)).then(() => writer.close())
@@ -120,20 +153,94 @@ async function connectToHost(): Promise<Deno.UnixConn> {
   return connection;
 }
 
-/** Waits until `isNow`, and fails if the process ends before. */
-export async function waitFor(
-  child: Deno.ChildProcess,
-  isNow: () => boolean | Promise<boolean>,
-): Promise<void> {
-  let hasEnded = false;
-  child.status.then(() => hasEnded = true);
-  while (!await isNow()) {
-    assert.ok(!hasEnded, "the process ended too early");
-    await new Promise((resolve) => setTimeout(resolve, 10));
+/** A server that `rgx` has started. */
+export interface Served {
+  /** The first line on its stdout: the address. */
+  url: string;
+  /** Ends it, if it has not ended by itself; returns its code and its messages. */
+  end(signal?: Deno.Signal): Promise<{ code: number; err: string }>;
+}
+
+/** Starts a command that serves, and waits until it prints its address. */
+export async function serveRgx(args: readonly string[]): Promise<Served> {
+  const child = spawnRgx(args), errors = new Response(child.stderr).text();
+  const reader = child.stdout.pipeThrough(new TextDecoderStream()).getReader();
+  const { value } = await reader.read();
+  assert.ok(value !== undefined, value ?? await errors);
+  return {
+    url: value.trim(),
+    async end(signal = "SIGTERM") {
+      try {
+        child.kill(signal);
+      } catch {
+        // It has ended already.
+      }
+      await reader.cancel();
+      return { code: (await child.status).code, err: await errors };
+    },
+  };
+}
+
+/** A running `rgx`; its output is collected. */
+export class Session {
+  /** What it has written to stderr so far. */
+  err = "";
+  hasEnded = false;
+  readonly end: Promise<Result & { signal: Deno.Signal | null }>;
+
+  constructor(readonly child: Deno.ChildProcess) {
+    const reading = (async () => {
+      const texts = child.stderr.pipeThrough(new TextDecoderStream());
+      for await (const text of texts) this.err += text;
+    })();
+    this.end = Promise.all([child.status, new Response(child.stdout).text(), reading])
+      .then(([{ code, signal }, out]) => ({ code, signal, out, err: this.err }))
+      .finally(() => this.hasEnded = true);
+  }
+
+  /** Sends a signal, and returns how it has ended. */
+  async ends(signal: Deno.Signal): Promise<Result & { signal: Deno.Signal | null }> {
+    this.child.kill(signal);
+    return await this.end;
+  }
+
+  /**
+   * Waits for a moment, and fails if the process ends before, or if it takes a minute.
+   * @param pause milliseconds between two looks; 0 for what may last only a millisecond
+   */
+  async reaches(what: string, isNow: () => boolean | Promise<boolean>, pause = 3): Promise<void> {
+    const deadline = performance.now() + 60_000;
+    while (!await isNow()) {
+      if (pause === 0) {
+        for (const until = performance.now() + 5; performance.now() < until;) {
+          if (await isNow()) return;
+        }
+      }
+      const isLost = this.hasEnded || performance.now() > deadline;
+      assert.ok(!isLost, `the moment never came: ${what}\n${this.err}`);
+      await new Promise((resolve) => setTimeout(resolve, pause));
+    }
   }
 }
 
+/** Starts `rgx` as a process of its own, whose output is collected. */
+export const startRgx = (...given: Parameters<typeof spawnRgx>): Session =>
+  new Session(spawnRgx(...given));
+
 export const lines = (text: string): string[] => text.trimEnd().split("\n");
+
+/** The values of lines of JSON. */
+// deno-lint-ignore no-explicit-any
+export const jsonLines = (text: string): any[] => lines(text).map((line) => JSON.parse(line));
+
+/** The sorted names in a folder; none if it does not exist. */
+export function namesIn(folder: string | URL): string[] {
+  try {
+    return Array.from(Deno.readDirSync(folder), ({ name }) => name).sort();
+  } catch {
+    return [];
+  }
+}
 
 /**
  * The configuration of a tiny run, whose steps take a few milliseconds. The model has one small
@@ -174,7 +281,7 @@ export type Line = Record<string, unknown>;
 
 /** All lines of metrics.jsonl. */
 export async function readMetrics(run: string): Promise<Line[]> {
-  return lines(await Deno.readTextFile(`${run}/metrics.jsonl`)).map((line) => JSON.parse(line));
+  return jsonLines(await Deno.readTextFile(`${run}/metrics.jsonl`));
 }
 
 /**
@@ -184,6 +291,15 @@ export async function comparableMetrics(run: string): Promise<string[]> {
   return (await readMetrics(run)).filter((line) => !("event" in line)).map((line) =>
     JSON.stringify(Object.fromEntries(Object.entries(line).filter(([name]) => !CLOCK.test(name))))
   );
+}
+
+/** Number of lines of a split in the metrics of a run, which may not be there yet. */
+export function stepsIn(run: string, split: string): number {
+  try {
+    return Deno.readTextFileSync(`${run}/metrics.jsonl`).split(`"split":"${split}"`).length - 1;
+  } catch {
+    return 0;
+  }
 }
 
 /** Asserts that two runs have the same metrics and the same bytes of weights. */

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "../../core/testing.ts";
 import { writeCompletions, writeRun } from "../../reports/dashboard/testing.ts";
-import { rgx } from "../../tests/support.ts";
+import { rgx, succeeds } from "../../tests/support.ts";
 import { textWidth } from "../terminal/terminal.ts";
 import { brailleCurve } from "./watch.ts";
 
@@ -16,8 +16,7 @@ test.inFolder("a run is shown in 80 columns, as one line in a pipe, or as JSON",
   await writeRun(`${folder}/run`, 40);
   await writeCompletions(`${folder}/run`, 40);
   const watch = async (...flags: string[]) => {
-    const { code, out, err } = await rgx(["watch", "run", ...flags], "", {}, folder);
-    assert.equal(code, 0, err);
+    const { out } = await succeeds(["watch", "run", ...flags], { cwd: folder });
     return out;
   };
   const lines = (await watch("--once")).split("\n");
@@ -31,7 +30,7 @@ test.inFolder("a run is shown in 80 columns, as one line in a pipe, or as JSON",
   assert.equal(await watch(), inPipe);
   const { status, step, totalSteps } = JSON.parse(await watch("--json"));
   assert.deepEqual([status, step, totalSteps], ["completed", 40, 100]);
-  const { code, err } = await rgx(["watch", folder], "", {}, folder);
+  const { code, err } = await rgx(["watch", folder], { cwd: folder });
   assert.equal(code, 2);
   assert.match(err, /no run in this folder/);
 });

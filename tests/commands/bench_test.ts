@@ -7,7 +7,7 @@ import { test, withFolder } from "../../core/testing.ts";
 import { argv } from "../command_line.ts";
 import { goldenPath } from "../golden.ts";
 import { tinyModelFolder } from "../../training/tiny_model_testing.ts";
-import { lines, rgx, root, spawnRgx, waitFor } from "../support.ts";
+import { lines, namesIn, refuses, rgx, root, startRgx, succeeds } from "../support.ts";
 
 const SEVEN = "gsm_symbolic letter_counting basic_arithmetic simple_geometry tower_of_hanoi " +
   "mini_sudoku shortest_path";
@@ -28,8 +28,7 @@ training:
     num_generations: 4, max_completion_length: 8, learning_rate: 1.0e-3 }
 `,
     );
-    const trained = await rgx(["train", `${folder}/leg_counting.yaml`, "--quiet"]);
-    assert.equal(trained.code, 0, trained.err);
+    await succeeds(["train", `${folder}/leg_counting.yaml`, "--quiet"]);
 
     const out = `${folder}/results`, checkpoint = `${run}/checkpoint-2`;
     const flags = ["--num-examples", "4", "--output-dir", out, "--plain"];
@@ -49,9 +48,8 @@ training:
     assert.match(again.err, /samples were known/);
 
     const [file] = result.files;
-    const plot = await rgx(argv`plot ${file} --title Impact --output ${folder}/chart.svg
+    await succeeds(argv`plot ${file} --title Impact --output ${folder}/chart.svg
       --rename ${checkpoint}=Fine-tuned --rename ${base}=Baseline`);
-    assert.equal(plot.code, 0, plot.err);
     assert.match(await Deno.readTextFile(`${folder}/chart.svg`), /Fine-tuned/);
   });
 });
@@ -61,17 +59,15 @@ test.inFolder("samples can be written to the folder of the results, which is cre
   const args = ["bench", "--models", `${folder}/model`, "--tasks", "chain_sum", "--no-charts"];
   const small = ["--max-new-tokens", "2", "--num-examples", "2", "--no-instructions", "--quiet"];
   const out = ["--output-dir", `${folder}/out/`, "--samples-out"];
-  const done = await rgx([...args, ...small, ...out, `${folder}/out/samples.jsonl`]);
-  assert.equal(done.code, 0, done.err);
+  await succeeds([...args, ...small, ...out, `${folder}/out/samples.jsonl`]);
   assert.equal((await Deno.readTextFile(`${folder}/out/samples.jsonl`)).split("\n").length, 3);
   // A name of one's own stands in results; the answers are those of the same model.
   const named = ["bench", "--models", `mine=${folder}/model`, "--tasks", "chain_sum", "--resume"];
   const again = await rgx([...named, "--no-charts", ...small, "--json", ...out.slice(0, 2)]);
   const { average, resumed } = JSON.parse(again.out);
   assert.deepEqual([Object.keys(average), resumed], [["mine"], 2], again.err);
-  const elsewhere = await rgx([...args, ...small, ...out, `${folder}/no/samples.jsonl`]);
-  assert.equal(elsewhere.code, 2);
-  assert.match(elsewhere.err, /--samples-out .*: there is no folder/);
+  const elsewhere = [...args, ...small, ...out, `${folder}/no/samples.jsonl`];
+  await refuses([[elsewhere, /--samples-out .*: there is no folder/]]);
 });
 
 test.inFolder("results are printed and written even if charts and samples cannot be", async (folder) => {
@@ -128,22 +124,16 @@ test.inFolder("a stopped benchmark ends with 75, and --resume evaluates nothing 
   const args = argv`bench --models ${folder}/model --tasks chain_sum spell_backward
       --no-instructions --max-new-tokens 60 --device reference --no-charts --num-examples 150
       --output-dir ${folder}/out`;
-  const child = spawnRgx(args);
-  const output = child.output();
+  const session = startRgx(args);
   const written = async () => {
-    try {
-      const names = [...Deno.readDirSync(`${folder}/out`)].map(({ name }) => name);
-      const text = await Deno.readTextFile(`${folder}/out/${names[0]}`);
-      return text.split("\n").length - 1;
-    } catch {
-      return 0;
-    }
+    const [samples] = namesIn(`${folder}/out`);
+    const text = await Deno.readTextFile(`${folder}/out/${samples}`).catch(() => "");
+    return text.split("\n").length - 1;
   };
-  await waitFor(child, async () => await written() > 0);
-  child.kill("SIGTERM");
-  const { code, stderr } = await output;
-  assert.equal(code, 75, new TextDecoder().decode(stderr));
-  assert.match(new TextDecoder().decode(stderr), /--resume continues from there/);
+  await session.reaches("an answer", async () => await written() > 0);
+  const { code, err } = await session.ends("SIGTERM");
+  assert.equal(code, 75, err);
+  assert.match(err, /--resume continues from there/);
   const known = await written();
   assert.ok(known > 0 && known < 300, `${known} samples`);
   const done = JSON.parse((await rgx([...args, "--resume", "--json"])).out);
@@ -152,31 +142,21 @@ test.inFolder("a stopped benchmark ends with 75, and --resume evaluates nothing 
 
 test.inFolder("mistakes end with 2 and a suggestion, and an unreachable server with 1", async (folder) => {
   await tinyModelFolder(`${folder}/model`);
-  const bench = (...args: string[]) => rgx(["bench", "--output-dir", `${folder}/out`, ...args]);
-  const model = ["--models", `${folder}/model`];
-  for (
-    const [args, code, message] of [
-      [[...model, "--tasks", "chainsum"], 2, /did you mean chain_sum\?/],
-      [[...model, "--tasks", "chain_sum=x"], 2, /only a data set has a path/],
-      [[...model, "--tasks", "chain_sum", "--table", "html"], 2, /expected markdown or csv/],
-      [[...model, "--tasks", "chain_sum", "--devices", "cuda"], 2, /numbers of graphics cards/],
-      [[...model, "--tasks", "chain_sum", "--devices", "wasm,99"], 2, /there is no card 99/],
-      [["--tasks", "chain_sum"], 2, /no model is named/],
-      [["--category", "x"], 2, /--category: without --config/],
-      [["--merge"], 2, /models and tasks of the parts.*\n.*--merge in place of --shard/],
-      [["--models", "openai:x", "--tasks", "chain_sum"], 2, /needs the address of its server/],
-      [["--config", `${folder}/none.yaml`], 2, /there is no such file/],
-      [
-        ["--models", "openai:x", "--tasks", "chain_sum", "--base-url", "http://127.0.0.1:4"],
-        1,
-        /cannot be reached/,
-      ],
-    ] as const
-  ) {
-    const result = await bench(...args);
-    assert.equal(result.code, code, args.join(" "));
-    assert.match(result.err, message);
-    assert.equal(result.out, "");
-  }
+  const bench = ["bench", "--output-dir", `${folder}/out`];
+  const sum = ["--tasks", "chain_sum"], model = ["--models", `${folder}/model`];
+  await refuses([
+    [[...model, "--tasks", "chainsum"], /did you mean chain_sum\?/],
+    [[...model, "--tasks", "chain_sum=x"], /only a data set has a path/],
+    [[...model, ...sum, "--table", "html"], /expected markdown or csv/],
+    [[...model, ...sum, "--devices", "cuda"], /numbers of graphics cards/],
+    [[...model, ...sum, "--devices", "wasm,99"], /there is no card 99/],
+    [sum, /no model is named/],
+    [["--category", "x"], /--category: without --config/],
+    [["--merge"], /models and tasks of the parts.*\n.*--merge in place of --shard/],
+    [["--models", "openai:x", ...sum], /needs the address of its server/],
+    [["--config", `${folder}/none.yaml`], /there is no such file/],
+  ], { before: bench });
+  const nobody = ["--models", "openai:x", ...sum, "--base-url", "http://127.0.0.1:4"];
+  await refuses([[nobody, "cannot be reached"]], { before: bench, code: 1 });
   await assert.rejects(Deno.stat(`${folder}/out`), Deno.errors.NotFound);
 });

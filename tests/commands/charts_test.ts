@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "../../core/testing.ts";
 import { allTasksFile } from "../../bench/results/testing.ts";
-import { rgx } from "../support.ts";
+import { refuses, rgx, succeeds } from "../support.ts";
 
 const RUN = "runs/a/checkpoint-5", BASE = "org/base";
 
@@ -13,8 +13,7 @@ async function textsIn(path: string): Promise<string> {
 }
 
 async function drawn(cwd: string, ...args: string[]): Promise<string> {
-  const { code, err } = await rgx([...args, "--output", "x.svg"], "", {}, cwd);
-  assert.equal(code, 0, err);
+  await succeeds([...args, "--output", "x.svg"], { cwd });
   return await textsIn(`${cwd}/x.svg`);
 }
 
@@ -33,7 +32,7 @@ test.inFolder("a chart has the names of the table, and a scale that fits or is f
   assert.match(full, /^Before$[^]*^100 %$/m);
   assert.match(full, /^After$/m);
   assert.doesNotMatch(full, /scale ends/);
-  const { code } = await rgx(["plot", "results_1.json", "--output", "x.pdf"], "", {}, cwd);
+  const { code } = await rgx(["plot", "results_1.json", "--output", "x.pdf"], { cwd });
   assert.equal(code, 0);
   const pdf = new TextDecoder("latin1").decode(await Deno.readFile(`${cwd}/x.pdf`));
   assert.match(pdf, /^%PDF-1\.7\n[^]*\/CIDFontType2[^]*%%EOF\n$/);
@@ -58,9 +57,11 @@ test.inFolder("curves take names of runs; every panel has a label, supervised st
   assert.match(texts, /^0$/m);
   const same = ["plot", ...args.slice(1), "--rename", "a=low", "runs/b=high rate"];
   assert.equal(await drawn(cwd, ...same), texts, "plot sees that they are runs");
-  const mixed = await rgx(["plot", "runs/a", "--full-scale"], "", {}, cwd);
-  assert.match(mixed.err, /--full-scale: it is for charts of results, and these are runs/);
-  const wrong = await rgx([...args, "--rename", "c=low"], "", {}, cwd);
-  assert.equal(wrong.code, 2);
-  assert.match(wrong.err, /--rename c=low: no .*"c"/);
+  await refuses([
+    [
+      ["plot", "runs/a", "--full-scale"],
+      "--full-scale: it is for charts of results, and these are",
+    ],
+    [[...args, "--rename", "c=low"], /--rename c=low: no .*"c"/],
+  ], { cwd });
 });

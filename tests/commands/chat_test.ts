@@ -3,7 +3,8 @@ import assert from "node:assert/strict";
 import { withFolder } from "../../core/testing.ts";
 import { createReferenceDevice } from "../../kernels/devices/reference/device.ts";
 import { SIZES, writeAdapter, writeBase } from "../../models/adapter_testing.ts";
-import { assertClean, lines, rgx, spawnRgx } from "../support.ts";
+import { argv } from "../command_line.ts";
+import { assertClean, lines, type Refusal, refuses, rgx, spawnRgx, succeeds } from "../support.ts";
 import { HAS_TERMINAL, rgxOnTerminal } from "../terminal.ts";
 
 const TEMPLATE = "{% for m in messages %}[{{ m.role }}]{{ m.content }}{% endfor %}[assistant]";
@@ -26,18 +27,14 @@ Deno.test("a chat answers as rgx generate does, keeps its history, and changes a
     const input = ["hi", "why?", "/adapter two", "/reset", "hi", "/adapter off", "/reset", "hi", ""]
       .join("\n");
     const flags = ["--adapter", "one=./one", "--adapter", "two=./two", "--max-new-tokens", "12"];
-    const chat = await rgx(["chat", "base", ...flags, ...ON_CPU], input, {}, cwd);
+    const chat = await rgx(["chat", "base", ...flags, ...ON_CPU], { input, cwd });
     assertClean(chat);
     assert.equal(chat.code, 0, chat.err);
     const answers = lines(chat.out);
     assert.equal(answers.length, 4, chat.out);
     const generated = async (prompt: string, adapter: string[]) => {
-      const { out, err } = await rgx(
-        ["generate", "--model", "base", ...adapter, ...ON_CPU, "--max-new-tokens", "12"],
-        prompt,
-        {},
-        cwd,
-      );
+      const args = argv`generate --model base ${adapter} ${ON_CPU} --max-new-tokens 12`;
+      const { out, err } = await succeeds(args, { input: prompt, cwd });
       assert.notEqual(out, "", err);
       return lines(out)[0];
     };
@@ -55,7 +52,7 @@ Deno.test("a mistake in a chat is named, and the chat goes on", () =>
   withModel(async (cwd) => {
     const input = "/bogus\n/set top_p 7\n/set top-k x\n/set max_new_tokens 0\n" +
       "/set temprature 1\n/adapter nowhere\n/again\nhi\n";
-    const chat = await rgx(["chat", "base", ...ON_CPU, "--max-new-tokens", "3"], input, {}, cwd);
+    const chat = await rgx(["chat", "base", ...ON_CPU, "--max-new-tokens", "3"], { input, cwd });
     assertClean(chat);
     assert.equal(chat.code, 1);
     assert.equal(lines(chat.out).length, 1);
@@ -64,9 +61,7 @@ Deno.test("a mistake in a chat is named, and the chat goes on", () =>
     for (const text of [...texts, /nowhere/, /no answer yet/]) {
       assert.match(chat.err, text);
     }
-    const wrong = await rgx(["chat", "nowhere"], "", {}, cwd);
-    assert.equal(wrong.code, 2);
-    assert.match(wrong.err, /nowhere: no such model folder/);
+    await refuses([[["chat", "nowhere"], /nowhere: no such model folder/]], { cwd });
   }));
 
 Deno.test("SIGINT ends the answer and not the chat", () =>
@@ -116,22 +111,22 @@ Deno.test("a pasted text of several lines is one message, which Enter sends", {
 
 Deno.test("chat, generate and logprobs take their model as an argument and as a flag", () =>
   withModel(async (cwd) => {
-    const asArgument = await rgx(["chat", "base", ...ON_CPU], "hi\n", {}, cwd);
-    const asFlag = await rgx(["chat", "--model", "base", ...ON_CPU], "hi\n", {}, cwd);
-    assert.equal(asFlag.code, 0, asFlag.err);
+    const asArgument = await rgx(["chat", "base", ...ON_CPU], { input: "hi\n", cwd });
+    const asFlag = await succeeds(["chat", "--model", "base", ...ON_CPU], { input: "hi\n", cwd });
     assert.equal(asArgument.out, asFlag.out);
     const quiet = [...ON_CPU, "--quiet", "--max-new-tokens", "4"];
     const texts = [
-      await rgx(["generate", "--model", "base", "--prompt", "hi", ...quiet], "", {}, cwd),
-      await rgx(["generate", "base", "--prompt", "hi", ...quiet], "", {}, cwd),
-      await rgx(["generate", "base", "-", ...quiet], "hi", {}, cwd),
+      await rgx(["generate", "--model", "base", "--prompt", "hi", ...quiet], { cwd }),
+      await rgx(["generate", "base", "--prompt", "hi", ...quiet], { cwd }),
+      await rgx(["generate", "base", "-", ...quiet], { input: "hi", cwd }),
     ];
     assert.deepEqual(
       texts.map(({ code, out }) => [code, out]),
       texts.map(() => [0, texts[0]!.out]),
     );
-    for (const command of ["chat", "generate", "logprobs"]) {
-      const none = await rgx([command], "", {}, cwd);
-      assert.deepEqual([none.code, none.err], [2, `error: name one model: rgx ${command} MODEL\n`]);
-    }
+    const none = ["chat", "generate", "logprobs"].map((command): Refusal => [
+      [command],
+      `error: name one model: rgx ${command} MODEL`,
+    ]);
+    await refuses(none, { cwd });
   }));

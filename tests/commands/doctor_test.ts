@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { tryParts } from "../../cli/doctor/doctor_self.ts";
 import { goldenPath } from "../golden.ts";
-import { rgx } from "../support.ts";
+import { refuses, rgx, succeeds } from "../support.ts";
 
 const TINY = goldenPath("models/tinystories-656k");
 
@@ -25,24 +25,20 @@ Deno.test("rgx doctor --json measures the devices of this machine", async () => 
 
 Deno.test("rgx doctor reports the weight types of a model, and the cost of other types", async () => {
   const flags = ["doctor", "--model", TINY, "--device", "wasm"];
-  const { code, out, err } = await rgx([...flags, "--json"]);
-  assert.equal(code, 0, err);
+  const { out } = await succeeds([...flags, "--json"]);
   const report = JSON.parse(out);
   assert.deepEqual([report.model, report.stored[0].type], [TINY, "f32"]);
   const four = report.held.find(({ how }: { how: string }) => how === "load_in_4bit: true");
   assert.ok(four.weight_error > 0.05 && four.bytes < 0.6 * report.held[0].bytes);
-  const shown = await rgx(flags);
-  assert.equal(shown.code, 0, shown.err);
+  const shown = await succeeds(flags);
   assert.match(shown.out, /load_in_4bit: true +1\.\d\d MB +\d\.\d+ %/);
 });
 
 Deno.test("rgx doctor refuses a model that does not exist, and a model together with a config", async () => {
-  const { code, err } = await rgx(["doctor", "--model", "no/such"]);
-  assert.equal(code, 2);
-  assert.match(err, /no\/such/);
-  const both = await rgx(["doctor", "quickstart", "--model", TINY]);
-  assert.equal(both.code, 2);
-  assert.match(both.err, /--model and the config quickstart/);
+  await refuses([
+    [["doctor", "--model", "no/such"], "no/such"],
+    [["doctor", "quickstart", "--model", TINY], "--model and the config quickstart"],
+  ]);
 });
 
 Deno.test("rgx doctor --self says of each part that does not work what the program said", async () => {
@@ -51,6 +47,5 @@ Deno.test("rgx doctor --self says of each part that does not work what the progr
   assert.ok(parts.length >= 15, `${parts.length} parts`);
   for (const { name, error } of parts) assert.match(error!, /constraint|expected|double/, name);
   assert.match(parts[0]!.error!, /^rgx init \.: internal error: Could not find constraint$/);
-  const { code, err } = await rgx(["doctor", "quickstart", "--self"]);
-  assert.deepEqual([code, /--self: it tries the program/.test(err)], [2, true], err);
+  await refuses([[["doctor", "quickstart", "--self"], "--self: it tries the program"]]);
 });

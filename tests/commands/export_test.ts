@@ -3,7 +3,8 @@
  */
 import assert from "node:assert/strict";
 import { test } from "../../core/testing.ts";
-import { lines, rgx, TINY } from "../support.ts";
+import { argv } from "../command_line.ts";
+import { lines, refuses, rgx, succeeds, TINY } from "../support.ts";
 
 const LORA = `
 model: { model_name_or_path: base }
@@ -22,19 +23,13 @@ training:
 test.inFolder("a trained adapter is exported in every format, and generates the same", async (cwd) => {
   await Deno.writeTextFile(`${cwd}/base.yaml`, TINY);
   await Deno.writeTextFile(`${cwd}/lora.yaml`, LORA);
-  for (const [command, name, run] of [["sft", "base", "base"], ["train", "lora", "run"]]) {
-    const trained = await rgx([command!, `${name}.yaml`, "--output-dir", run!], "", {}, cwd);
-    assert.equal(trained.code, 0, trained.err);
-  }
+  await succeeds(["sft", "base.yaml", "--output-dir", "base"], { cwd });
+  await succeeds(["train", "lora.yaml", "--output-dir", "run"], { cwd });
   const say = async (model: string) => {
     const args = ["--model", model, "--prompt", "Spell deno", "--temperature", "0", "--json"];
-    const { code, out, err } = await rgx(
-      ["generate", ...args, "--max-new-tokens", "12", "--device", "reference"],
-      "",
-      {},
+    const { out } = await succeeds(argv`generate ${args} --max-new-tokens 12 --device reference`, {
       cwd,
-    );
-    assert.equal(code, 0, err);
+    });
     return JSON.parse(out).completions[0].ids;
   };
   const wanted = await say("run");
@@ -45,38 +40,24 @@ test.inFolder("a trained adapter is exported in every format, and generates the 
     ["gguf", "folder", "folder/model-f32.gguf"],
   ];
   for (const [to, output, path] of forms) {
-    const { code, out, err } = await rgx(
-      ["export", "run", "--to", to, "--output", output],
-      "",
-      {},
-      cwd,
-    );
-    assert.equal(code, 0, err);
+    const { out } = await succeeds(["export", "run", "--to", to, "--output", output], { cwd });
     assert.deepEqual(lines(out), [path], "the path alone is on stdout");
     assert.deepEqual(await say(path), wanted, to);
   }
-  const json = await rgx(
-    ["export", "run", "--to", "gguf", "--dtype", "q8_0", "--output", "q.gguf", "--json"],
-    "",
-    {},
-    cwd,
-  );
+  const json = await rgx(argv`export run --to gguf --dtype q8_0 --output q.gguf --json`, { cwd });
   const report = JSON.parse(json.out);
   assert.deepEqual([report.path, report.format, report.dtype], ["q.gguf", "gguf", "q8_0"]);
   assert.equal(report.bytes, (await Deno.stat(`${cwd}/q.gguf`)).size);
-  const converted = await rgx(["convert", "m.gguf", "--output", "back"], "", {}, cwd);
-  assert.equal(converted.code, 0, converted.err);
+  await succeeds(["convert", "m.gguf", "--output", "back"], { cwd });
   assert.deepEqual(await say("back"), wanted);
 
-  const again = await rgx(["convert", "m.gguf", "--output", "back"], "", {}, cwd);
-  assert.deepEqual([again.code, again.out], [2, ""]);
-  assert.match(again.err, /back: it is there already\n.*--force/);
-  const forced = await rgx(["convert", "m.gguf", "--output", "back", "--force"], "", {}, cwd);
-  assert.equal(forced.code, 0, forced.err);
+  const again = ["convert", "m.gguf", "--output", "back"];
+  await refuses([[again, /back: it is there already\n.*--force/]], { cwd });
+  await succeeds([...again, "--force"], { cwd });
 });
 
 Deno.test("wrong flags are usage errors that name the right ones", async () => {
-  const cases: [string[], RegExp][] = [
+  await refuses([
     [["export", "x", "--to", "onnx", "--output", "y"], /onnx.*adapter, hf, gguf/],
     [["export", "no-such", "--output", "y"], /no-such: no such model/],
     [["export", "x", "--dtype", "f16", "--output", "y"], /--dtype f16: it needs --to/],
@@ -84,10 +65,5 @@ Deno.test("wrong flags are usage errors that name the right ones", async () => {
     [["export", "x", "--to", "hf", "--dtype", "q8_0", "--output", "y"], /GGUF files only/],
     [["export", "no-such", "--to", "hf", "--output", "y"], /no-such: no such model/],
     [["convert", "x", "--output", "y.gguf"], /writes Hugging Face folders/],
-  ];
-  for (const [args, message] of cases) {
-    const { code, out, err } = await rgx(args);
-    assert.deepEqual([code, out], [2, ""], err);
-    assert.match(err, message);
-  }
+  ]);
 });

@@ -1,13 +1,13 @@
 /** `--resume` of a run: one that is finished, with other values, and from another folder. */
 import assert from "node:assert/strict";
 import { test } from "../../core/testing.ts";
-import { rgx, TINY } from "../support.ts";
+import { argv } from "../command_line.ts";
+import { succeeds, TINY } from "../support.ts";
 
 test.inFolder("a finished run keeps the record of what it was trained with; more steps train on", async (cwd) => {
   await Deno.writeTextFile(`${cwd}/tiny.yaml`, TINY);
   const run = async (...args: string[]) => {
-    const { code, err } = await rgx(["train", ...args], "", {}, cwd);
-    assert.equal(code, 0, err);
+    const { err } = await succeeds(["train", ...args], { cwd });
     return err.replaceAll(/\s+/g, " ");
   };
   await run("tiny.yaml", "--output-dir", "run");
@@ -24,13 +24,9 @@ test.inFolder("a finished run keeps the record of what it was trained with; more
   assert.doesNotMatch(await run("run", "--resume"), /differs/);
 
   await Deno.mkdir(`${cwd}/elsewhere`);
-  const { code, err } = await rgx(
-    ["train", "../run/config.yaml", "--resume", "training.max_steps=5"],
-    "",
-    {},
-    `${cwd}/elsewhere`,
-  );
-  assert.equal(code, 0, err);
+  const { err } = await succeeds(argv`train ../run/config.yaml --resume training.max_steps=5`, {
+    cwd: `${cwd}/elsewhere`,
+  });
   assert.match(err.replaceAll(/\s+/g, " "), /was made with: training\.max_steps /);
   assert.deepEqual([...Deno.readDirSync(`${cwd}/elsewhere`)], []);
   assert.ok((await Deno.stat(`${cwd}/run/checkpoint-5`)).isDirectory);

@@ -1,12 +1,15 @@
 /** `rgx init`, and `rgx rewards test` on what it makes. */
 import assert from "node:assert/strict";
 import { runCommand } from "../../core/machine/run_command.ts";
-import { test, withFolder } from "../../core/testing.ts";
+import { test } from "../../core/testing.ts";
 import { experiment, measureTask } from "../../cli/init/init.ts";
 import { exists } from "../../core/paths.ts";
 import { taskNames } from "../../tasks/registry.ts";
+import { argv } from "../command_line.ts";
 import { NEEDED, needs } from "../skipped.ts";
-import { rgx } from "../support.ts";
+import { namesIn, refuses, rgx, succeeds } from "../support.ts";
+
+const PLAN = ["train", "experiment.yaml", "--dry-run"];
 
 const DOUBLED = `import { defaultScore, defineTask } from "@rgx/rgx";
 export default defineTask({
@@ -24,30 +27,20 @@ export default defineTask({
 `;
 
 test.inFolder("init makes a project whose reward passes its cases and whose training runs", async (folder) => {
-  const made = await rgx(["init", "first", "--json"], "", {}, folder);
-  assert.equal(made.code, 0, made.err);
+  const made = await succeeds(["init", "first", "--json"], { cwd: folder });
   const { files } = JSON.parse(made.out) as { files: string[] };
   for (const file of files) assert.ok(await exists(`${folder}/first/${file}`), file);
   const project = `${folder}/first`;
 
-  const tested = await rgx(["rewards", "test", "rewards/short_answer.ts"], "", {}, project);
-  assert.deepEqual([tested.code, tested.out], [0, "4 passed, 0 failed\n"], tested.err);
-  const words = await rgx(
-    ["rewards", "test", "rewards/short_answer.ts", "--set", "words=12"],
-    "",
-    {},
-    project,
-  );
+  const test = ["rewards", "test", "rewards/short_answer.ts"];
+  assert.equal((await succeeds(test, { cwd: project })).out, "4 passed, 0 failed\n");
+  const words = await rgx([...test, "--set", "words=12"], { cwd: project });
   assert.equal(words.code, 1, "twelve words are then worth 1");
   assert.match(words.out, /short_answer_cases\.jsonl:3 +0\.5 +1 /);
 
-  const { code, err } = await rgx(
-    ["train", "experiment.yaml", "training.max_steps=1", "sft.max_steps=2", "--quiet"],
-    "",
-    {},
-    project,
-  );
-  assert.equal(code, 0, err);
+  await succeeds(argv`train experiment.yaml training.max_steps=1 sft.max_steps=2 --quiet`, {
+    cwd: project,
+  });
   const metrics = await Deno.readTextFile(`${project}/runs/first/metrics.jsonl`);
   assert.match(metrics, /"rewards\/short_answer\/mean":/);
   assert.match(await Deno.readTextFile(`${project}/job.sh`), /train .*experiment\.yaml/);
@@ -66,24 +59,18 @@ test.inFolder("init fits the model to the problems of a task, or to one's own", 
       [["init", "legs", "--task", "leg_counting"], "legs", /legs/],
     ] as const
   ) {
-    const made = await rgx(args, "", {}, folder);
-    assert.equal(made.code, 0, made.err);
+    const made = await succeeds(args, { cwd: folder });
     const next = project === "legs" ? "cd legs" : "cd 'my own'"; // for pasting into a shell
     assert.ok(
       made.err.endsWith(`train it with: ${next} && rgx train experiment.yaml\n`),
       made.err,
     );
-    const plan = await rgx(
-      ["train", "experiment.yaml", "--dry-run"],
-      "",
-      {},
-      `${folder}/${project}`,
-    );
-    assert.equal(plan.code, 0, plan.err);
+    const plan = await succeeds(PLAN, {
+      cwd: `${folder}/${project}`,
+    });
     assert.match(plan.err, sample);
   }
-  const tested = await rgx(["rewards", "test", "rewards/polite.ts"], "", {}, `${folder}/my own`);
-  assert.equal(tested.code, 0, tested.err);
+  await succeeds(["rewards", "test", "rewards/polite.ts"], { cwd: `${folder}/my own` });
 });
 
 test.inFolder("init makes a project of conversations, which trains", async (folder) => {
@@ -101,31 +88,21 @@ test.inFolder("init makes a project of conversations, which trains", async (fold
   ) {
     const text = given.map((messages) => JSON.stringify({ messages }) + "\n").join("");
     await Deno.writeTextFile(`${folder}/${file}.jsonl`, text);
-    const made = await rgx(["init", file, "--data", `${file}.jsonl`], "", {}, folder);
-    assert.equal(made.code, 0, made.err);
+    await succeeds(["init", file, "--data", `${file}.jsonl`], { cwd: folder });
     const args = ["train", "experiment.yaml", "max_steps=1", "sft.max_steps=2", "--quiet"];
-    const { code, err } = await rgx(args, "", {}, `${folder}/${file}`);
-    assert.equal(code, 0, err);
+    await succeeds(args, { cwd: `${folder}/${file}` });
   }
-  const tested = await rgx(
-    ["rewards", "test", "rewards/same_words.ts"],
-    "",
-    {},
-    `${folder}/several`,
-  );
-  assert.deepEqual([tested.code, tested.out], [0, "3 passed, 0 failed\n"], tested.err);
+  const test = ["rewards", "test", "rewards/same_words.ts"];
+  assert.equal((await succeeds(test, { cwd: `${folder}/several` })).out, "3 passed, 0 failed\n");
 });
 
 test.inFolder("init makes a project of a task file, and says why where a task is too large", async (folder) => {
   await Deno.writeTextFile(`${folder}/doubled.ts`, DOUBLED);
-  const made = await rgx(["init", "mine", "--task", "./doubled.ts"], "", {}, folder);
-  assert.equal(made.code, 0, made.err);
-  const plan = await rgx(["train", "experiment.yaml", "--dry-run"], "", {}, `${folder}/mine`);
-  assert.equal(plan.code, 0, plan.err);
+  await succeeds(["init", "mine", "--task", "./doubled.ts"], { cwd: folder });
+  const plan = await succeeds(PLAN, { cwd: `${folder}/mine` });
   assert.match(plan.err, /Twice \d\?/);
-  const large = await rgx(["init", "arc", "--task", "arc_agi"], "", {}, folder);
-  assert.equal(large.code, 2);
-  assert.match(large.err, /task arc_agi: a problem and its answer have up to \d+ characters/);
+  const large = /task arc_agi: a problem and its answer have up to \d+ characters/;
+  await refuses([[["init", "arc", "--task", "arc_agi"], large]], { cwd: folder });
 });
 
 Deno.test("the project of every task fits the memory and takes minutes", () => {
@@ -149,59 +126,48 @@ Deno.test("the project of every task fits the memory and takes minutes", () => {
 test.inFolder("init overwrites nothing and refuses what it cannot use, before it writes", async (folder) => {
   await Deno.mkdir(`${folder}/full`);
   await Deno.writeTextFile(`${folder}/full/README.md`, "mine");
-  for (
-    const [args, message] of [
-      [["full"], /full: README\.md is there already/],
-      [["full/README.md"], /full\/README\.md: it is a file, expected a folder/],
-      [["new", "--task", "leg_cuonting"], /leg_counting/],
-      [["new", "--task", "chain_sum", "--data", "x.jsonl"], /--task and --data/],
-      [["new", "--data", "none.jsonl"], /none\.jsonl/],
-      [["new", "--reward", "a b"], /--reward a b: expected a name/],
-    ] as const
-  ) {
-    const { code, err } = await rgx(["init", ...args], "", {}, folder);
-    assert.ok(code === 1 || code === 2, `${args}: ${code}`);
-    assert.match(err, message);
-  }
+  const refused = { cwd: folder, before: ["init"] };
+  await refuses([[["full"], /full: README\.md is there already/]], { ...refused, code: 1 });
+  await refuses([
+    [["full/README.md"], /full\/README\.md: it is a file, expected a folder/],
+    [["new", "--task", "leg_cuonting"], /leg_counting/],
+    [["new", "--task", "chain_sum", "--data", "x.jsonl"], /--task and --data/],
+    [["new", "--data", "none.jsonl"], /none\.jsonl/],
+    [["new", "--reward", "a b"], /--reward a b: expected a name/],
+  ], refused);
   assert.ok(!await exists(`${folder}/new`));
   // Of one problem nothing can be held out.
   await Deno.writeTextFile(`${folder}/one.jsonl`, '{"question": "1+1", "answer": "2"}\n');
-  const one = await rgx(["init", "one", "--data", "one.jsonl"], "", {}, folder);
-  assert.equal(one.code, 0, one.err);
+  await succeeds(["init", "one", "--data", "one.jsonl"], { cwd: folder });
   const yaml = await Deno.readTextFile(`${folder}/one/experiment.yaml`);
   assert.match(yaml, /^ {2}num_examples: 0 # too few problems to hold some out$/m);
-  assert.deepEqual([...Deno.readDirSync(`${folder}/full`)].map(({ name }) => name), [
-    "README.md",
-  ]);
+  assert.deepEqual(namesIn(`${folder}/full`), ["README.md"]);
 });
 
 test.inFolder("rewards test names wrong cases by their lines, and errors of a reward", async (folder) => {
   const write = (name: string, text: string) => Deno.writeTextFile(`${folder}/${name}`, text);
-  const test = (...args: string[]) => rgx(["rewards", "test", ...args], "", {}, folder);
+  const test = (...args: string[]) => rgx(["rewards", "test", ...args], { cwd: folder });
   await write("bad.ts", 'export default () => { throw new Error("no luck"); };');
-  const without = await test("bad.ts");
-  assert.equal(without.code, 2);
-  assert.match(without.err, /bad_cases\.jsonl: there is no such file\nhelp: A file of lines/);
+  const refused = { cwd: folder, before: ["rewards", "test"] };
+  await refuses([
+    [["bad.ts"], /bad_cases\.jsonl: there is no such file\nhelp: A file of lines/],
+    [["missing.ts"]],
+    [["format_answer"], /missing argument 'cases'/],
+  ], refused);
   await write("bad_cases.jsonl", '{"completion": "a", "expected": 0}\n');
   const failed = await test("bad.ts");
   assert.equal(failed.code, 1);
   assert.match(failed.out, /bad_cases\.jsonl:1 +0 +failed: no luck.*\n0 passed, 1 failed/);
-  for (
-    const [cases, message] of [
-      [
-        '\n{"completon": "a"}',
-        /cases\.jsonl:2: unknown field completon, did you mean completion/,
-      ],
-      ['{"completion": "a"}', /cases\.jsonl:1: expected is missing/],
-      ['{"completion": 4, "expected": 1}', /completion: expected text, found 4/],
-      ["nonsense", /cases\.jsonl:1: /],
-      ["\n", /no cases were found/],
-    ] as const
-  ) {
+  const wrong: [cases: string, says: RegExp][] = [
+    ['\n{"completon": "a"}', /cases\.jsonl:2: unknown field completon, did you mean completion/],
+    ['{"completion": "a"}', /cases\.jsonl:1: expected is missing/],
+    ['{"completion": 4, "expected": 1}', /completion: expected text, found 4/],
+    ["nonsense", /cases\.jsonl:1: /],
+    ["\n", /no cases were found/],
+  ];
+  for (const [cases, says] of wrong) {
     await write("cases.jsonl", cases);
-    const { code, err } = await test("format_answer", "cases.jsonl");
-    assert.equal(code, 2, err);
-    assert.match(err, message);
+    await refuses([[["format_answer", "cases.jsonl"], says]], refused);
   }
   const json = '{"completion": "<answer>4</answer>", "expected": 1}\n' +
     '{"completion": "4", "expected": 1}';
@@ -213,28 +179,23 @@ test.inFolder("rewards test names wrong cases by their lines, and errors of a re
     [1, 1, true],
     [2, 0, false],
   ]);
-  assert.equal((await test("missing.ts")).code, 2);
-  assert.match((await test("format_answer")).err, /missing argument 'cases'/);
 });
 
-Deno.test({
-  name: "a project may have a reward in Python, whose commands allow it",
-  ignore: needs(
+test.inFolder(
+  "a project may have a reward in Python, whose commands allow it",
+  async (folder) => {
+    await succeeds(["init", ".", "--reward", "brief.py"], { cwd: folder });
+    const readme = await Deno.readTextFile(`${folder}/README.md`);
+    const test = /^ {4}rgx (rewards test rewards\/brief\.py --allow-python) /m.exec(readme)!;
+    const tested = await rgx(test[1]!.split(" "), { cwd: folder });
+    assert.match(tested.out, /4 passed, 0 failed/, tested.err);
+    const job = await Deno.readTextFile(`${folder}/job.sh`);
+    assert.match(job, /train \S*experiment\.yaml --allow-python "\$@" --resume/);
+    const says = /brief\.py is Python.*\n.*--allow-python/;
+    await refuses([[PLAN, says]], { cwd: folder });
+  },
+  needs(
     (await runCommand(["python3", "--version"]))?.success === true,
     NEEDED.pythonProgram,
   ),
-  fn: () =>
-    withFolder(async (folder) => {
-      const made = await rgx(["init", ".", "--reward", "brief.py"], "", {}, folder);
-      assert.equal(made.code, 0, made.err);
-      const readme = await Deno.readTextFile(`${folder}/README.md`);
-      const test = /^ {4}rgx (rewards test rewards\/brief\.py --allow-python) /m.exec(readme)!;
-      const tested = await rgx(test[1]!.split(" "), "", {}, folder);
-      assert.match(tested.out, /4 passed, 0 failed/, tested.err);
-      const job = await Deno.readTextFile(`${folder}/job.sh`);
-      assert.match(job, /train \S*experiment\.yaml --allow-python "\$@" --resume/);
-      const refused = await rgx(["train", "experiment.yaml", "--dry-run"], "", {}, folder);
-      assert.equal(refused.code, 2);
-      assert.match(refused.err, /brief\.py is Python.*\n.*--allow-python/);
-    }),
-});
+);

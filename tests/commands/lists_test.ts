@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { experimentNames } from "../../configs/documents/embedded.ts";
 import { rewardNames } from "../../rewards/registry.ts";
-import { rgx } from "../support.ts";
+import { refuses, rgx } from "../support.ts";
 
 Deno.test("rewards list names every built-in reward, as text and as JSON", async () => {
   const { code, out } = await rgx(["rewards", "list"]);
@@ -22,9 +22,7 @@ Deno.test("rewards show has parameters and an entry that a configuration accepts
   const entry = /- (\{ name: .*\})/.exec(out)![1]!;
   const checked = await rgx(["config", "check", "quickstart", `rewards=[${entry}]`]);
   assert.deepEqual([checked.code, checked.out], [0, "quickstart: ok\n"], checked.err);
-  const unknown = await rgx(["rewards", "show", "cosin"]);
-  assert.equal(unknown.code, 2);
-  assert.match(unknown.err, /unknown reward "cosin", did you mean/);
+  await refuses([[["rewards", "show", "cosin"], /unknown reward "cosin", did you mean/]]);
 });
 
 Deno.test("config list describes every experiment, as text and as JSON", async () => {

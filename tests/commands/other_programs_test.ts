@@ -3,13 +3,12 @@ import assert from "node:assert/strict";
 import { test } from "../../core/testing.ts";
 import { FOREIGN_COMMANDS } from "../../configs/foreign/config_arguments.ts";
 import { argv } from "../command_line.ts";
-import { rgx } from "../support.ts";
+import { rgx, succeeds } from "../support.ts";
 
 test.inFolder("overrides without a file begin with the defaults of verl or TRL", async (cwd) => {
   for (const name of ["train", "test"]) await Deno.writeTextFile(`${cwd}/${name}.jsonl`, "");
   const show = async (...args: string[]) => {
-    const { code, out, err } = await rgx(["config", "show", ...args, "--json"], "", {}, cwd);
-    assert.equal(code, 0, err);
+    const { out } = await succeeds(["config", "show", ...args, "--json"], { cwd });
     return JSON.parse(out).config;
   };
   const overrides = argv`algorithm.adv_estimator=grpo data.train_files=train.jsonl
@@ -31,7 +30,7 @@ test.inFolder("overrides without a file begin with the defaults of verl or TRL",
   for (const size of ["1e-296", "0.3", "-4", "1e300"]) {
     const key = "actor_rollout_ref.actor.ppo_mini_batch_size";
     const args = ["config", "check", ...overrides, `${key}=${size}`];
-    const { code, err } = await rgx(args, "", {}, cwd);
+    const { code, err } = await rgx(args, { cwd });
     assert.equal(code, 2, `${size}: ${err}`);
     assert.match(err, /ppo_mini_batch_size/);
   }
@@ -39,7 +38,7 @@ test.inFolder("overrides without a file begin with the defaults of verl or TRL",
   // A file of that name is the configuration.
   await Deno.writeTextFile(`${cwd}/a=b.yaml`, "_base_: rgx:experiments/quickstart.yaml\n");
   assert.equal((await show("a=b.yaml")).data.task_name, "spell_backward");
-  const run = await rgx(["train", ...flags, "--dry-run"], "", {}, cwd);
+  const run = await rgx(["train", ...flags, "--dry-run"], { cwd });
   assert.equal(run.code, 2);
   assert.match(run.err, /rewards: missing/);
 });

@@ -5,11 +5,11 @@
  */
 import assert from "node:assert/strict";
 import { asyncBufferFromFile, parquetReadObjects } from "hyparquet";
-import { withFolder } from "../../core/testing.ts";
+import { test } from "../../core/testing.ts";
 import { type FakeHub, TOKEN, withHub } from "../../hub/testing.ts";
 import { acceptUploads } from "../../hub/upload/testing.ts";
 import { argv } from "../command_line.ts";
-import { type Line, lines, type Result, rgx } from "../support.ts";
+import { jsonLines, type Line, lines, type Result, rgx } from "../support.ts";
 
 /** Stands for a model of the Hub: it answers in the tags, and rarely right. */
 const BASE = `model:
@@ -119,8 +119,7 @@ async function evaluated(folder: string, model: string): Promise<unknown[]> {
   const { categories } = JSON.parse(await Deno.readTextFile(summary!));
   assert.deepEqual(Object.keys(categories.algorithmic), ["letter_counting", "count_bits"]);
   const [samples] = [...Deno.readDirSync(results)].filter(({ name }) => /^samples_/.test(name));
-  return lines(await Deno.readTextFile(`${results}/${samples!.name}`))
-    .map((line) => JSON.parse(line))
+  return jsonLines(await Deno.readTextFile(`${results}/${samples!.name}`))
     .map(({ task, index, result }) => `${task} ${index} ${result.completion}`).sort();
 }
 
@@ -137,80 +136,76 @@ async function isShared(hub: FakeHub, name: string, folder: string, names: strin
   }
 }
 
-Deno.test("a recipe of reasoning-gym: trained, consolidated, evaluated, shared", () =>
-  withFolder((folder) =>
-    withHub(async (hub, cache) => {
-      const received = acceptUploads(hub), run = `${folder}/run`, merged = `${folder}/merged`;
-      const hubEnv = { HF_ENDPOINT: hub.url, HF_HOME: cache, HF_TOKEN: TOKEN, HF_HUB_OFFLINE: "" };
-      await Deno.writeTextFile(`${folder}/base.yaml`, BASE);
-      ok(await rgx(["sft", `${folder}/base.yaml`, "--output-dir", `${folder}/base`]));
-      await Deno.mkdir(`${folder}/configs`);
-      await Deno.writeTextFile(
-        `${folder}/configs/tiny.yaml`,
-        RECIPE.replace("BASE", `${folder}/base`).replace("RUN", run),
-      );
+test.inFolder("a recipe of reasoning-gym: trained, consolidated, evaluated, shared", (folder) =>
+  withHub(async (hub, cache) => {
+    const received = acceptUploads(hub), run = `${folder}/run`, merged = `${folder}/merged`;
+    const hubEnv = { HF_ENDPOINT: hub.url, HF_HOME: cache, HF_TOKEN: TOKEN, HF_HUB_OFFLINE: "" };
+    await Deno.writeTextFile(`${folder}/base.yaml`, BASE);
+    ok(await rgx(["sft", `${folder}/base.yaml`, "--output-dir", `${folder}/base`]));
+    await Deno.mkdir(`${folder}/configs`);
+    await Deno.writeTextFile(
+      `${folder}/configs/tiny.yaml`,
+      RECIPE.replace("BASE", `${folder}/base`).replace("RUN", run),
+    );
 
-      // The command of the recipe's README, with another name on the command line.
-      const trained = ok(
-        await rgx(
-          argv`train --config-path ${folder}/configs --config-name tiny
+    // The command of the recipe's README, with another name on the command line.
+    const trained = ok(
+      await rgx(
+        argv`train --config-path ${folder}/configs --config-name tiny
             trainer.experiment_name=renamed`,
-          "",
-          hubEnv,
-        ),
-      );
-      assert.match(trained.err, /^task +letter_counting × 2, count_bits × 1, with a curriculum$/m);
-      const metrics = lines(await Deno.readTextFile(`${run}/metrics.jsonl`))
-        .map((line) => JSON.parse(line) as Line);
-      const moves = metrics.filter(({ event }) => event === "curriculum");
-      assert.ok(moves.length > 0, "no level was raised");
-      for (const [i, move] of moves.entries()) {
-        assert.deepEqual([move["task"], move["direction"]], ["letter_counting", "up"]);
-        assert.deepEqual(move["levels"], { words: i + 1 });
-        assert.ok(Number(move["mean"]) > 0.05, "above success_threshold");
+        { env: hubEnv },
+      ),
+    );
+    assert.match(trained.err, /^task +letter_counting × 2, count_bits × 1, with a curriculum$/m);
+    const metrics = lines(await Deno.readTextFile(`${run}/metrics.jsonl`))
+      .map((line) => JSON.parse(line) as Line);
+    const moves = metrics.filter(({ event }) => event === "curriculum");
+    assert.ok(moves.length > 0, "no level was raised");
+    for (const [i, move] of moves.entries()) {
+      assert.deepEqual([move["task"], move["direction"]], ["letter_counting", "up"]);
+      assert.deepEqual(move["levels"], { words: i + 1 });
+      assert.ok(Number(move["mean"]) > 0.05, "above success_threshold");
+    }
+    for (const line of metrics.filter(({ split }) => split === "train")) {
+      for (const reward of ["correctness", "rg_cosine", "rg_format"]) {
+        assert.equal(typeof line[`rewards/${reward}/mean`], "number", reward);
       }
-      for (const line of metrics.filter(({ split }) => split === "train")) {
-        for (const reward of ["correctness", "rg_cosine", "rg_format"]) {
-          assert.equal(typeof line[`rewards/${reward}/mean`], "number", reward);
-        }
-      }
-      const table = await asyncBufferFromFile(`${run}/completions/completions_00004.parquet`);
-      const rows = await parquetReadObjects({ file: table });
-      const problems = rows.map(({ entry }) => JSON.parse(entry));
-      const sources = new Set(problems.map(({ metadata }) => metadata.source_dataset));
-      assert.deepEqual([...sources].sort(), ["count_bits", "letter_counting"]);
-      // Prompts are the system prompt and the question, as the recipe's own program writes them.
-      for (const [i, { question }] of problems.entries()) {
-        assert.ok(rows[i]!["prompt"].endsWith(question), rows[i]!["prompt"]);
-        assert.ok(!rows[i]!["prompt"].includes("Think step by step and solve the problem"));
-      }
+    }
+    const table = await asyncBufferFromFile(`${run}/completions/completions_00004.parquet`);
+    const rows = await parquetReadObjects({ file: table });
+    const problems = rows.map(({ entry }) => JSON.parse(entry));
+    const sources = new Set(problems.map(({ metadata }) => metadata.source_dataset));
+    assert.deepEqual([...sources].sort(), ["count_bits", "letter_counting"]);
+    // Prompts are the system prompt and the question, as the recipe's own program writes them.
+    for (const [i, { question }] of problems.entries()) {
+      assert.ok(rows[i]!["prompt"].endsWith(question), rows[i]!["prompt"]);
+      assert.ok(!rows[i]!["prompt"].includes("Think step by step and solve the problem"));
+    }
 
-      // Uploaded by itself: the model, and what a resume needs.
-      const model = ["adapter_model.safetensors", "adapter_config.json", "tokenizer.json"];
-      await isShared(hub, "org/by-itself", run, model);
-      const checkpoint = `${run}/checkpoint-4`;
-      await isShared(hub, "org/by-itself", checkpoint, ["optimizer.safetensors"], "checkpoint-4/");
+    // Uploaded by itself: the model, and what a resume needs.
+    const model = ["adapter_model.safetensors", "adapter_config.json", "tokenizer.json"];
+    await isShared(hub, "org/by-itself", run, model);
+    const checkpoint = `${run}/checkpoint-4`;
+    await isShared(hub, "org/by-itself", checkpoint, ["optimizer.safetensors"], "checkpoint-4/");
 
-      // Consolidated: one model without an adapter, which answers like the checkpoint.
-      ok(await rgx(["export", checkpoint, "--to", "hf", "--output", merged]));
-      const answers = await evaluated(folder, merged);
-      assert.equal(answers.length, 12);
-      assert.deepEqual(answers, await evaluated(folder, run));
-      const twice = await rgx(["convert", merged, "--output", `${folder}/again`]);
-      assert.match(twice.err, /has one model\.safetensors already\nhelp: It can be used as it is/);
+    // Consolidated: one model without an adapter, which answers like the checkpoint.
+    ok(await rgx(["export", checkpoint, "--to", "hf", "--output", merged]));
+    const answers = await evaluated(folder, merged);
+    assert.equal(answers.length, 12);
+    assert.deepEqual(answers, await evaluated(folder, run));
+    const twice = await rgx(["convert", merged, "--output", `${folder}/again`]);
+    assert.match(twice.err, /has one model\.safetensors already\nhelp: It can be used as it is/);
 
-      // Uploaded by hand, with the flags of the recipe's script.
-      ok(
-        await rgx(
-          argv`upload --checkpoint-dir ${checkpoint} --model-name org/base --repo-id org/by-hand
+    // Uploaded by hand, with the flags of the recipe's script.
+    ok(
+      await rgx(
+        argv`upload --checkpoint-dir ${checkpoint} --model-name org/base --repo-id org/by-hand
             --step 4 --optimizer-save-mode full`,
-          "",
-          hubEnv,
-        ),
-      );
-      await isShared(hub, "org/by-hand", checkpoint, model);
-      const card = new TextDecoder().decode(filesOf(hub, "org/by-hand").get("README.md"));
-      assert.match(card, /base_model: org\/base/);
-      assert.equal(received.commits.length, 2);
-    })
-  ));
+        { env: hubEnv },
+      ),
+    );
+    await isShared(hub, "org/by-hand", checkpoint, model);
+    const card = new TextDecoder().decode(filesOf(hub, "org/by-hand").get("README.md"));
+    assert.match(card, /base_model: org\/base/);
+    assert.equal(received.commits.length, 2);
+  }));

@@ -6,41 +6,22 @@ import assert from "node:assert/strict";
 import { withFolder } from "../../core/testing.ts";
 import { argv } from "../command_line.ts";
 import { goldenPath } from "../golden.ts";
-import { assertSameRun, type Line, lines, readMetrics, rgx, spawnRgx, TINY } from "../support.ts";
+import {
+  assertSameRun,
+  type Line,
+  readMetrics,
+  refuses,
+  rgx,
+  serveRgx,
+  spawnRgx,
+  succeeds,
+  TINY,
+} from "../support.ts";
 
-interface Served {
-  url: string;
-  process: Deno.ChildProcess;
-  end(signal: Deno.Signal): Promise<void>;
-}
-
-/** Starts `rgx serve` and waits until it listens. */
-async function serve(model: string, port = 0): Promise<Served> {
-  const process = spawnRgx(argv`serve ${model} --port ${port} --allow-adapter-upload --device wasm
-    --threads 1 --grace 0`);
-  const reader = process.stdout.getReader(), decoder = new TextDecoder();
-  const drained = process.stderr.pipeTo(new WritableStream());
-  let text = "";
-  while (!text.includes("\n")) {
-    const { done, value } = await reader.read();
-    assert.ok(!done, "the server ended before it listened");
-    text += decoder.decode(value);
-  }
-  return {
-    url: lines(text)[0]!,
-    process,
-    async end(signal) {
-      try {
-        process.kill(signal);
-      } catch {
-        // It has ended already.
-      }
-      await reader.cancel();
-      await drained;
-      await process.status;
-    },
-  };
-}
+/** Starts `rgx serve`. */
+const serve = (model: string, port = 0) =>
+  serveRgx(argv`serve ${model} --port ${port} --allow-adapter-upload --device wasm --threads 1
+    --grace 0`);
 
 const LORA = `_base_: ./base.yaml
 model: { init: null, model_name_or_path: ./warm }
@@ -58,21 +39,18 @@ function withWarmModel(work: (cwd: string) => Promise<void>): Promise<void> {
   return withFolder(async (cwd) => {
     await Deno.writeTextFile(`${cwd}/base.yaml`, TINY);
     await Deno.writeTextFile(`${cwd}/lora.yaml`, LORA);
-    const sft = await rgx(["sft", "base.yaml", "--output-dir", "warm", ...ON_CPU], "", {}, cwd);
-    assert.equal(sft.code, 0, sft.err);
+    await succeeds(["sft", "base.yaml", "--output-dir", "warm", ...ON_CPU], { cwd });
     await work(cwd);
   });
 }
 
 Deno.test("with rgx serve as backend, and kill -9 of one of two servers, a run has the same bits", () =>
   withWarmModel(async (cwd) => {
-    const run = (name: string, ...more: string[]) =>
-      rgx(["train", "lora.yaml", "--output-dir", name, ...ON_CPU, ...more], "", {}, cwd);
-    const servers = [await serve(`${cwd}/warm`), await serve(`${cwd}/warm`)];
-    const [one, two] = servers as [Served, Served];
+    const train = (name: string, ...more: string[]) =>
+      argv`train lora.yaml --output-dir ${name} ${ON_CPU} ${more}`;
+    const one = await serve(`${cwd}/warm`), two = await serve(`${cwd}/warm`), servers = [one, two];
     try {
-      const alone = await run("alone");
-      assert.equal(alone.code, 0, alone.err);
+      await succeeds(train("alone"), { cwd });
       const child = spawnRgx(
         argv`train lora.yaml --output-dir served --device wasm --threads 1 generation.backend=openai
           ${`generation.base_url=[${one.url}, ${two.url}]`}`,
@@ -94,22 +72,18 @@ Deno.test("with rgx serve as backend, and kill -9 of one of two servers, a run h
       const there = await rgx([...asked, "--model", `${cwd}/warm`, "--base-url", one.url]);
       const here = await rgx([...asked, "--model", `${cwd}/warm`, "--device", "wasm"]);
       assert.deepEqual([there.code, there.out], [0, here.out], there.err);
-      const unknown = await rgx([...asked, "--model", "nobody", "--base-url", one.url]);
-      assert.equal(unknown.code, 1);
-      assert.match(unknown.err, /404: .*nobody/);
-      const both = await rgx([...asked, "--model", "x", "--base-url", one.url, "--threads", "1"]);
-      assert.equal(both.code, 2);
-      assert.match(both.err, /--threads and --base-url exclude each other/);
+      const at = [...asked, "--base-url", one.url];
+      await refuses([[[...at, "--model", "nobody"], /404: .*nobody/]], { code: 1 });
+      const both = [...at, "--model", "x", "--threads", "1"];
+      await refuses([[both, "--threads and --base-url exclude each other"]]);
       // Without any server the run stops resumable, and goes on when one is back.
       await one.end("SIGTERM");
       const served = argv`generation.backend=openai generation.base_url=${one.url}
         generation.server_timeout=0.2`;
-      const stopped = await run("stopped", ...served);
+      const stopped = await rgx(train("stopped", ...served), { cwd });
       assert.equal(stopped.code, 75, stopped.err);
-      const again = await serve(`${cwd}/warm`, Number(new URL(one.url).port));
-      servers.push(again);
-      const resumed = await run("stopped", ...served, "--resume");
-      assert.equal(resumed.code, 0, resumed.err);
+      servers.push(await serve(`${cwd}/warm`, Number(new URL(one.url).port)));
+      await succeeds(train("stopped", ...served, "--resume"), { cwd });
       await assertSameRun(`${cwd}/stopped`, `${cwd}/alone`, ADAPTER);
     } finally {
       for (const server of servers) await server.end("SIGKILL").catch(() => {});
@@ -126,17 +100,16 @@ training: { max_steps: 2, save_steps: 2, learning_rate: 1.0e-3, logging_steps: 1
 Deno.test("a teacher behind rgx serve teaches what it would in the trainer's process", () =>
   withWarmModel(async (cwd) => {
     await Deno.writeTextFile(`${cwd}/taught.yaml`, TAUGHT);
-    const run = (name: string, ...more: string[]) =>
-      rgx(["train", "taught.yaml", "--output-dir", name, ...ON_CPU, ...more], "", {}, cwd);
+    const train = (name: string, ...more: string[]) =>
+      argv`train taught.yaml --output-dir ${name} ${ON_CPU} ${more}`;
     const server = await serve(`${cwd}/warm`), at = `teacher.base_url=${server.url}`;
     const strange = await serve(goldenPath("models/tinystories-656k"));
     try {
       for (const [beta, count] of [[1, 1], [0.5, 1], [0, 3]]) {
         const how = [`teacher.beta=${beta}`, `teacher.top_k=${count}`];
-        const here = await run(`here${beta}`, "teacher.model_name_or_path=warm", ...how);
-        assert.equal(here.code, 0, here.err);
-        const there = await run(`there${beta}`, at, ...how);
-        assert.equal(there.code, 0, there.err);
+        const here = train(`here${beta}`, "teacher.model_name_or_path=warm", ...how);
+        await succeeds(here, { cwd });
+        await succeeds(train(`there${beta}`, at, ...how), { cwd });
         const [one, two] = await Promise.all(
           [`here${beta}`, `there${beta}`].map(async (name) =>
             (await readMetrics(`${cwd}/${name}`)).filter((line) => "teacher/divergence" in line)
@@ -151,15 +124,15 @@ Deno.test("a teacher behind rgx serve teaches what it would in the trainer's pro
         });
         assert.ok(Number(one[0]!["teacher/divergence"]) > 0.1);
       }
-      const other = await run("other", `teacher.base_url=${strange.url}`);
-      assert.equal(other.code, 2, other.err);
-      assert.match(other.err, /teacher\.base_url: .* has other tokens: .* the student's \d+/);
-      const unknown = await run("unknown", at, "teacher.model_name_or_path=nobody");
-      assert.match(unknown.err, /teacher\.model_name_or_path: .* has no model nobody/);
+      const tokens = /teacher\.base_url: .* has other tokens: .* the student's \d+/;
+      await refuses([[train("other", `teacher.base_url=${strange.url}`), tokens]], { cwd });
+      const unknown = train("unknown", at, "teacher.model_name_or_path=nobody");
+      const { err } = await rgx(unknown, { cwd });
+      assert.match(err, /teacher\.model_name_or_path: .* has no model nobody/);
       await server.end("SIGKILL");
-      const down = await run("down", at, "teacher.server_timeout=0.2");
-      assert.equal(down.code, 1, down.err);
-      assert.match(down.err, /teacher\.base_url: .* does not answer for 0\.2 s/);
+      const down = train("down", at, "teacher.server_timeout=0.2");
+      const silent = /teacher\.base_url: .* does not answer for 0\.2 s/;
+      await refuses([[down, silent]], { cwd, code: 1 });
     } finally {
       for (const one of [server, strange]) await one.end("SIGKILL").catch(() => {});
     }

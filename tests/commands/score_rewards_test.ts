@@ -7,7 +7,7 @@ import { createRubric, type RubricSection } from "../../rewards/rubric.ts";
 import { createDataset } from "../../tasks/dataset.ts";
 import { argv } from "../command_line.ts";
 import { NEEDED, needs } from "../skipped.ts";
-import { lines, rgx, root, spawnRgx } from "../support.ts";
+import { jsonLines, refuses, rgx, root, serveRgx, succeeds } from "../support.ts";
 
 const SUM = { question: "1 + 1?", answer: "2" };
 
@@ -45,16 +45,15 @@ Deno.test("lines are rows with completions; a bad one costs only itself", async 
     JSON.stringify({ ...SUM }),
   ];
   const args = argv`score --reward correctness --reward ${"{name: accuracy_reward, weight: 2}"}`;
-  const { code, out, err } = await rgx(args, input.join("\n") + "\n");
-  assert.equal(code, 0, err);
-  const [first, second, third, fourth] = lines(out).map((line) => JSON.parse(line));
+  const { out } = await succeeds(args, { input: input.join("\n") + "\n" });
+  const [first, second, third, fourth] = jsonLines(out);
   assert.deepEqual(first, { reward: 1, values: { correctness: 1, accuracy_reward: 0 } });
   assert.match(second.error, /^line 3: not JSON: [^(]*$/);
   assert.deepEqual(third.values.correctness, 0);
   assert.match(fourth.error, /^line 5: completion: expected a text .*, found none/);
   assert.equal(fourth.reward, null);
   const short = JSON.stringify({ ...SUM, completion: "<answer>2</answer>" });
-  const missing = await rgx(["score", "--reward", "brevity"], short + "\n");
+  const missing = await rgx(["score", "--reward", "brevity"], { input: short + "\n" });
   assert.equal(missing.code, 1);
   assert.match(JSON.parse(missing.out).error, /^line 1: the reward brevity needs completion_ids/);
   await withFolder(async (folder) => {
@@ -62,7 +61,7 @@ Deno.test("lines are rows with completions; a bad one costs only itself", async 
       `export const needs = ${needs};\n` +
       `export default ({ completionIds, info }) => completionIds.length + info.id;\n`;
     const score = (line: unknown) =>
-      rgx(["score", "--reward", "./own.ts"], `${JSON.stringify(line)}\n`, {}, folder);
+      rgx(["score", "--reward", "./own.ts"], { input: `${JSON.stringify(line)}\n`, cwd: folder });
     await Deno.writeTextFile(`${folder}/own.ts`, own('["completionIds"]'));
     const sample = { ...SUM, id: 7, completion: "2" };
     const given = await score({ ...sample, completion_ids: [4, 5] });
@@ -76,8 +75,8 @@ Deno.test("lines are rows with completions; a bad one costs only itself", async 
     assert.equal(wrong.code, 2);
     assert.match(wrong.err, /export needs: expected a list of completionIds, answer/);
   });
-  const both = await rgx(["score", "--reward", "brevity", "--threads", "2"]);
-  assert.match(both.err, /--threads is for scores of answers/);
+  const both = ["score", "--reward", "brevity", "--threads", "2"];
+  await refuses([[both, "--threads is for scores of answers"]]);
 });
 
 Deno.test("rewards are served for rows of TRL, of verl and of files", async () => {
@@ -200,23 +199,17 @@ Deno.test({
   name: "the examples in Python get rewards from rgx score --serve",
   ignore: needs(hasPython, NEEDED.python),
   fn: async () => {
-    const child = spawnRgx(["score", "--serve", "--port", "0"]);
-    const reader = child.stdout.getReader();
-    const url = new TextDecoder().decode((await reader.read()).value).trim();
-    reader.releaseLock();
+    const server = await serveRgx(["score", "--serve", "--port", "0"]);
     try {
       const { stdout, stderr } = await new Deno.Command(python, {
         args: ["-c", CALLS],
         cwd: new URL("examples", root),
-        env: { RGX_SCORE_URL: url },
+        env: { RGX_SCORE_URL: server.url },
       }).output();
       assert.equal(new TextDecoder().decode(stderr), "");
       assert.equal(new TextDecoder().decode(stdout).trim(), "[1, 0] 1\nTrue");
     } finally {
-      child.kill("SIGTERM");
-      await child.stdout.cancel();
-      await child.stderr.cancel();
+      assert.equal((await server.end()).code, 0);
     }
-    assert.equal((await child.status).code, 0);
   },
 });

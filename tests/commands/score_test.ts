@@ -1,7 +1,8 @@
 /** `rgx score`: how answers are scored, bad lines, and inputs that are very long or come slowly. */
 import assert from "node:assert/strict";
+import { test } from "../../core/testing.ts";
 import { createDataset } from "../../tasks/dataset.ts";
-import { lines, rgx, spawnRgx } from "../support.ts";
+import { jsonLines, lines, refuses, rgx, spawnRgx, succeeds } from "../support.ts";
 
 Deno.test("score extracts the last answer of a completion with --completions", async () => {
   const entry = {
@@ -10,11 +11,10 @@ Deno.test("score extracts the last answer of a completion with --completions", a
     metadata: { source_dataset: "chain_sum", source_index: 0, difficulty: {} },
   };
   const completion = "<answer>3</answer> no: <answer> 2 </answer>";
-  const { out, code } = await rgx(
-    ["score", "--completions", "-"],
-    JSON.stringify({ entry, completion }) + "\n" +
+  const { out, code } = await rgx(["score", "--completions", "-"], {
+    input: JSON.stringify({ entry, completion }) + "\n" +
       JSON.stringify({ entry, completion: "2" }) + "\n",
-  );
+  });
   assert.equal(code, 0);
   assert.deepEqual(lines(out).map((line) => JSON.parse(line).score), [1, 0]);
 });
@@ -33,9 +33,9 @@ Deno.test("score knows the problems of data sets like benchmarks do", async () =
     line("file", "3", "3.0"),
     line("file", "3", null),
   ];
-  const { code, out } = await rgx(["score", "-"], input.join("\n") + "\n");
+  const { code, out } = await rgx(["score", "-"], { input: input.join("\n") + "\n" });
   assert.equal(code, 0);
-  assert.deepEqual(lines(out).map((text) => JSON.parse(text)), [
+  assert.deepEqual(jsonLines(out), [
     { score: 1 },
     { score: 1 },
     { score: 0, error: "answer: expected a string or null, found 72" },
@@ -48,18 +48,15 @@ Deno.test("score knows the problems of data sets like benchmarks do", async () =
 Deno.test("score reports a bad line and continues; the exit code is 1 if all lines are bad", async () => {
   const entry = { answer: "2", metadata: { source_dataset: "chain_sum" } };
   const good = JSON.stringify({ entry, answer: "2" });
-  const mixed = await rgx(["score", "-"], `{oops\n${good}\n{"entry":{}}\n`);
-  assert.equal(mixed.code, 0);
-  const results = lines(mixed.out).map((line) => JSON.parse(line));
+  const mixed = await succeeds(["score", "-"], { input: `{oops\n${good}\n{"entry":{}}\n` });
+  const results = jsonLines(mixed.out);
   assert.equal(results.length, 3);
   assert.match(results[0].error, /JSON/);
   assert.equal(results[1].score, 1);
   assert.match(results[2].error, /source_dataset/);
-  const none = await rgx(["score", "-"], "{oops\n");
+  const none = await rgx(["score", "-"], { input: "{oops\n" });
   assert.equal(none.code, 1);
-  const missing = await rgx(["score", "no/such/file.jsonl"]);
-  assert.equal(missing.code, 2);
-  assert.match(missing.err, /no\/such\/file\.jsonl/);
+  await refuses([[["score", "no/such/file.jsonl"], "no/such/file.jsonl"]]);
 });
 
 /**
@@ -78,44 +75,34 @@ function input(count: number): { text: string; scores: number[] } {
   return { text: texts.join("\n"), scores };
 }
 
-Deno.test("several threads score megabytes in order and with the results of one thread", async () => {
-  const { text, scores } = input(12_000);
+test.inFolder("several threads score megabytes in order and with the results of one thread", async (folder) => {
+  const { text, scores } = input(12_000), path = `${folder}/answers.jsonl`;
   const padded = text.replace("{not a line", "{".repeat(600_000));
   assert.ok(padded.length > 3 << 20);
-  const path = await Deno.makeTempFile();
-  try {
-    await Deno.writeTextFile(path, padded);
-    const several = await rgx(["score", path, "--threads", "3"]);
-    assert.equal(several.code, 0, several.err);
-    assert.deepEqual(lines(several.out).map((line) => JSON.parse(line).score), scores);
-    const one = await rgx(["score", "-", "--threads", "1"], padded);
-    assert.equal(one.out, several.out);
-  } finally {
-    await Deno.remove(path);
-  }
+  await Deno.writeTextFile(path, padded);
+  const several = await succeeds(["score", path, "--threads", "3"]);
+  assert.deepEqual(jsonLines(several.out).map(({ score }) => score), scores);
+  const one = await rgx(["score", "-", "--threads", "1"], { input: padded });
+  assert.equal(one.out, several.out);
 });
 
-Deno.test("an input without lines is no failure, and is not passed over in silence", async () => {
-  const path = await Deno.makeTempFile();
-  try {
-    const cases: [args: string[], end: string][] = [
-      [[], 'stdin has no lines, expected {"entry": …, "answer": …} in each'],
-      [
-        ["--completions", path],
-        `${path} has no lines, expected {"entry": …, "completion": …} in each`,
-      ],
-      [
-        ["--reward", "correctness"],
-        'stdin has no lines, expected {"prompt": …, "answer": …, "completion": …} in each',
-      ],
-    ];
-    for (const [args, end] of cases) {
-      const { code, out, err } = await rgx(["score", ...args], "\n");
-      assert.deepEqual([code, out], [0, ""]);
-      assert.equal(err.trim(), `nothing was scored: ${end}`);
-    }
-  } finally {
-    await Deno.remove(path);
+test.inFolder("an input without lines is no failure, and is not passed over in silence", async (folder) => {
+  const path = `${folder}/empty`;
+  await Deno.writeTextFile(path, "");
+  const cases: [args: string[], end: string][] = [
+    [[], 'stdin has no lines, expected {"entry": …, "answer": …} in each'],
+    [
+      ["--completions", path],
+      `${path} has no lines, expected {"entry": …, "completion": …} in each`,
+    ],
+    [
+      ["--reward", "correctness"],
+      'stdin has no lines, expected {"prompt": …, "answer": …, "completion": …} in each',
+    ],
+  ];
+  for (const [args, end] of cases) {
+    const { out, err } = await succeeds(["score", ...args], { input: "\n" });
+    assert.deepEqual([out, err.trim()], ["", `nothing was scored: ${end}`]);
   }
 });
 
@@ -134,18 +121,14 @@ Deno.test("a line is answered before the next one arrives", async () => {
   await child.stderr.cancel();
 });
 
-Deno.test("the command and its threads end quietly if their output is closed early", async () => {
-  const path = await Deno.makeTempFile();
-  try {
-    await Deno.writeTextFile(path, (input(12_000).text + "\n").repeat(3));
-    const child = spawnRgx(["score", path, "--threads", "2"]);
-    const reader = child.stdout.getReader();
-    await reader.read();
-    await reader.cancel();
-    const { code } = await child.status;
-    assert.equal(await new Response(child.stderr).text(), "");
-    assert.ok(code === 0 || code === 141, String(code));
-  } finally {
-    await Deno.remove(path);
-  }
+test.inFolder("the command and its threads end quietly if their output is closed early", async (folder) => {
+  const path = `${folder}/answers.jsonl`;
+  await Deno.writeTextFile(path, (input(12_000).text + "\n").repeat(3));
+  const child = spawnRgx(["score", path, "--threads", "2"]);
+  const reader = child.stdout.getReader();
+  await reader.read();
+  await reader.cancel();
+  const { code } = await child.status;
+  assert.equal(await new Response(child.stderr).text(), "");
+  assert.ok(code === 0 || code === 141, String(code));
 });

@@ -1,7 +1,8 @@
 /** `rgx serve` as a process: answers as `generate` and `logprobs` give them, signals, mistakes. */
 import assert from "node:assert/strict";
 import { test } from "../../core/testing.ts";
-import { assertClean, lines, rgx, root, spawnRgx } from "../support.ts";
+import { argv } from "../command_line.ts";
+import { lines, refuses, rgx, root, serveRgx } from "../support.ts";
 
 const MODEL = new URL("tests/golden/models/tinystories-656k", root).pathname;
 
@@ -9,20 +10,17 @@ const MODEL = new URL("tests/golden/models/tinystories-656k", root).pathname;
 async function serving(
   args: readonly string[],
   work: (url: string) => Promise<void>,
-  signal: Deno.Signal = "SIGTERM",
+  signal?: Deno.Signal,
 ) {
-  const child = spawnRgx(["serve", MODEL, "--port", "0", "--threads", "1", ...args]);
-  const reader = child.stdout.pipeThrough(new TextDecoderStream()).getReader();
-  const errors = new Response(child.stderr).text();
+  const server = await serveRgx(argv`serve ${MODEL} --port 0 --threads 1 ${args}`);
   try {
-    const { value } = await reader.read();
-    assert.match(value ?? await errors, /^http:\/\/127\.0\.0\.1:\d+\/v1\n$/);
-    await work(value!.trim());
-  } finally {
-    child.kill(signal);
-    await reader.cancel();
+    assert.match(server.url, /^http:\/\/127\.0\.0\.1:\d+\/v1$/);
+    await work(server.url);
+  } catch (error) {
+    await server.end();
+    throw error;
   }
-  return { code: (await child.status).code, err: await errors };
+  return await server.end(signal);
 }
 
 const post = async (url: string, body: unknown, headers: Record<string, string> = {}) =>
@@ -37,9 +35,8 @@ Deno.test("a served model says what generate and logprobs say", async () => {
   const greedy = await generate("--max-new-tokens", "20", "--temperature", "0");
   const drawn = await generate("--max-new-tokens", "12", "--seed", "5", "--n", "2");
   const completion = " there was a little girl";
-  const scored = JSON.parse(
-    (await rgx(["logprobs", ...flags, "--prompt", prompt, "--completion", completion])).out,
-  );
+  const asked = argv`logprobs ${flags} --prompt ${prompt} --completion ${completion}`;
+  const scored = JSON.parse((await rgx(asked)).out);
   const { code, err } = await serving([], async (url) => {
     const ask = (fields: object) => post(`${url}/completions`, { prompt, ...fields });
     const one = await ask({ max_tokens: 20, temperature: 0, logprobs: 0 });
@@ -73,30 +70,23 @@ test.inFolder("the key comes from a file, and Ctrl-C ends the server with 0", as
 
 test.inFolder("mistakes are told before anything is served", async (folder) => {
   await Deno.writeTextFile(`${folder}/key`, "two words\n");
-  const cases: [string[], number, RegExp][] = [
-    [[], 2, /name one model: rgx serve MODEL/],
-    [[MODEL, "--model", MODEL], 2, /name one model/],
-    [[`${folder}/none`], 2, /none/],
-    [[MODEL, "--adapter", "mine"], 2, /expected NAME=FOLDER/],
-    [[MODEL, "--adapter", `mine=${folder}`], 2, /adapter_config\.json/],
-    [[MODEL, "--api-key-file", `${folder}/key`], 2, /expected one line, the key/],
-    [[MODEL, "--api-key-file", `${folder}/none`], 2, /--api-key-file .*no such file/i],
-    [[MODEL, "--max-model-len", "99999"], 2, /has only \d+ positions/],
-    [[MODEL, "--allow-adapter-loading", `${folder}/none`], 2, /--allow-adapter-loading/],
-    [[MODEL, "--host", "192.0.2.1"], 2, /192\.0\.2\.1:8000: cannot listen there/],
-    [[MODEL, "--cors", "page.example"], 2, /--cors page\.example: expected an origin/],
-    [[MODEL, "--cors", "http://page:80/"], 2, /For example --cors http:\/\/page\./],
-    [[MODEL, "--port", "70000"], 2, /expected an integer from 0 to 65535/],
-  ];
-  for (const [args, code, message] of cases) {
-    const result = await rgx(["serve", ...args]);
-    assertClean(result);
-    assert.match(result.err, message, args.join(" "));
-    assert.equal(result.code, code, result.err);
-  }
+  await refuses([
+    [[], /name one model: rgx serve MODEL/],
+    [[MODEL, "--model", MODEL], /name one model/],
+    [[`${folder}/none`], /none/],
+    [[MODEL, "--adapter", "mine"], /expected NAME=FOLDER/],
+    [[MODEL, "--adapter", `mine=${folder}`], /adapter_config\.json/],
+    [[MODEL, "--api-key-file", `${folder}/key`], /expected one line, the key/],
+    [[MODEL, "--api-key-file", `${folder}/none`], /--api-key-file .*no such file/i],
+    [[MODEL, "--max-model-len", "99999"], /has only \d+ positions/],
+    [[MODEL, "--allow-adapter-loading", `${folder}/none`], /--allow-adapter-loading/],
+    [[MODEL, "--host", "192.0.2.1"], /192\.0\.2\.1:8000: cannot listen there/],
+    [[MODEL, "--cors", "page.example"], /--cors page\.example: expected an origin/],
+    [[MODEL, "--cors", "http://page:80/"], /For example --cors http:\/\/page\./],
+    [[MODEL, "--port", "70000"], /expected an integer from 0 to 65535/],
+  ], { before: ["serve"] });
   const taken = Deno.listen({ hostname: "127.0.0.1", port: 0 });
-  const result = await rgx(["serve", MODEL, "--port", String(taken.addr.port)]);
+  const args = ["serve", MODEL, "--port", String(taken.addr.port)];
+  await refuses([[args, "is in use"]], { code: 2 });
   taken.close();
-  assertClean(result);
-  assert.match(result.err, /is in use/);
 });

@@ -3,24 +3,20 @@ import assert from "node:assert/strict";
 import { test } from "../../core/testing.ts";
 import { sbatch, standIns } from "../../cluster/testing.ts";
 import { argv } from "../command_line.ts";
-import { assertClean, rgx, tinyConfig } from "../support.ts";
+import { namesIn, refuses, rgx, succeeds, tinyConfig } from "../support.ts";
 
 test.inFolder("a script is written to the current folder, and overwritten with --force only", async (folder) => {
   await tinyConfig(folder);
   const args = ["slurm", "tiny.yaml", "acct", "--gpus", "1"];
-  const first = await rgx(args, "", {}, folder);
-  assert.equal(first.code, 0, first.err);
+  const first = await succeeds(args, { cwd: folder });
   assert.equal(first.out, "slurm_tiny.sh\n");
   assert.equal(first.err, "submit it with: sbatch slurm_tiny.sh\n");
   const script = await Deno.readTextFile(`${folder}/slurm_tiny.sh`);
   assert.ok(script.includes(`train ${folder}/tiny.yaml "$@" --resume`), script);
   assert.match(script, /^ {2}\/\S+deno\S* run -A .*\/main\.ts$/m);
   assert.ok((await Deno.stat(`${folder}/logs`)).isDirectory);
-  const again = await rgx(args, "", {}, folder);
-  assert.equal(again.code, 2);
-  assertClean(again);
-  assert.match(again.err, /slurm_tiny\.sh: the file is there already/);
-  const forced = await rgx([...args, "--force", "--json"], "", {}, folder);
+  await refuses([[args, "slurm_tiny.sh: the file is there already"]], { cwd: folder });
+  const forced = await rgx([...args, "--force", "--json"], { cwd: folder });
   assert.deepEqual(JSON.parse(forced.out), {
     script: `${folder}/slurm_tiny.sh`,
     job_name: "tiny",
@@ -30,22 +26,19 @@ test.inFolder("a script is written to the current folder, and overwritten with -
   });
   // A configuration that names the account leaves its place to the first override.
   const flags = argv`slurm tiny.yaml --gpus 1 --output b.sh -- --slurm.account other --top-k 3`;
-  const second = await rgx(flags, "", {}, folder);
-  assert.equal(second.code, 0, second.err);
+  await succeeds(flags, { cwd: folder });
   assert.match(await Deno.readTextFile(`${folder}/b.sh`), /--account=other\n[^]*--top-k 3/);
 });
 
 test.inFolder("a model that cannot fit the card of the job is refused, but for --no-check", async (folder) => {
   const large = argv`model.init.hidden_size=6144 model.init.num_hidden_layers=40`;
   const args = ["slurm", "quickstart", "acct", ...large, "--gpu-type"];
-  const small = await rgx([...args, "v100"], "", {}, folder);
-  assert.equal(small.code, 2, small.err);
   // The largest card with this name.
-  assert.match(small.err, /NVIDIA V100 SXM2 32 GB: the run needs [\d.]+ GB, 31\.0 GB available/);
-  assert.match(small.err, /--no-check writes the script all the same/);
-  assert.deepEqual([...Deno.readDirSync(folder)], []);
-  const unchecked = await rgx([...args, "v100", "--no-check"], "", {}, folder);
-  assert.equal(unchecked.code, 0, unchecked.err);
+  const small = /NVIDIA V100 SXM2 32 GB: the run needs [\d.]+ GB, 31\.0 GB available/;
+  const advice = "--no-check writes the script all the same";
+  await refuses([[[...args, "v100"], small, advice]], { cwd: folder });
+  assert.deepEqual(namesIn(folder), []);
+  await succeeds([...args, "v100", "--no-check"], { cwd: folder });
 });
 
 test.inFolder("the template can be printed, changed and used", async (folder) => {
@@ -53,8 +46,7 @@ test.inFolder("the template can be printed, changed and used", async (folder) =>
   assert.match(printed.out, /^#!\/bin\/bash\n\{\{sbatch\}\}\n/);
   await Deno.writeTextFile(`${folder}/own.sh`, printed.out.replace("set -uo", "date\nset -uo"));
   const args = ["slurm", "quickstart", "acct", "--gpus", "1", "--template", "own.sh"];
-  const { code, err } = await rgx(args, "", {}, folder);
-  assert.equal(code, 0, err);
+  await succeeds(args, { cwd: folder });
   assert.match(await Deno.readTextFile(`${folder}/slurm_quickstart.sh`), /\ndate\nset -uo /);
   assert.match((await rgx(["slurm", "bench", "--print-template"])).out, /\n\{\{models\}\}\n/);
 });
@@ -67,14 +59,13 @@ test.inFolder("--submit passes the script to sbatch and prints the id of the job
     }),
   };
   const flags = ["--gpus", "2", "--submit"];
-  const train = await rgx(["slurm", "quickstart", "acct", ...flags], "", env, folder);
-  assert.equal(train.code, 0, train.err);
+  const train = await succeeds(["slurm", "quickstart", "acct", ...flags], { env, cwd: folder });
   assert.equal(train.out, "slurm_quickstart.sh\nsubmitted: 41\n");
   const ranks = sbatch(await Deno.readTextFile(`${folder}/slurm_quickstart.sh`)).join(" ");
   assert.match(ranks, /--ntasks-per-node=2 --cpus-per-task=4 --gres=gpu:2 /);
   const bench = argv`slurm bench acct --models a --no-check --tasks chain_sum,ab dice ${flags}`
     .concat("--", "--samples", "8");
-  const both = await rgx(bench, "", env, folder);
+  const both = await rgx(bench, { env, cwd: folder });
   assert.equal(both.out, "slurm_bench.sh\nsubmitted: 42, 43\n", both.err);
   assert.match(
     await Deno.readTextFile(`${folder}/slurm_bench.sh`),
@@ -85,11 +76,8 @@ test.inFolder("--submit passes the script to sbatch and prints the id of the job
     calls,
     /^--parsable slurm_quickstart.sh\n--parsable --array=0-1 slurm_bench.sh element\n/,
   );
-  const long = ["slurm", "quickstart", "acct", "--time", "2-00:00:00", "--force", "--submit"]
-    .concat("--partition", "gpu");
-  const { code, err } = await rgx(long, "", env, folder);
-  assert.equal(code, 2);
-  assert.match(err, /partition gpu allows at most 1-00:00:00/);
+  const long = argv`slurm quickstart acct --time 2-00:00:00 --force --submit --partition gpu`;
+  await refuses([[long, "partition gpu allows at most 1-00:00:00"]], { env, cwd: folder });
 });
 
 test.inFolder("what is missing is said before the queue, with the commands that fetch it", async (folder) => {
@@ -101,56 +89,42 @@ test.inFolder("what is missing is said before the queue, with the commands that 
   const lacks = [
     /Qwen\/Qwen2\.5-1\.5B-Instruct is not here \(looked in .*models--Qwen/,
     /gsm8k is not here \(looked in .*datasets--openai--gsm8k/,
+    /\n {2}rgx pull Qwen\/Qwen2\.5-1\.5B-Instruct\n {2}rgx pull --dataset openai\/gsm8k\n$/,
   ];
-  const commands = "  rgx pull Qwen/Qwen2.5-1.5B-Instruct\n  rgx pull --dataset openai/gsm8k\n";
-  const bench = ["slurm", "bench", "acct", "--tasks", "dice,gsm8k"];
-  const calls = [
-    ["slurm", "a.yaml", "acct"],
-    ["slurm", "a.yaml", "acct", "--sweep", "lora.r=4,8", "--device", "wasm"],
-    ["train", "a.yaml", "--dry-run", "--device", "reference"],
-    ["train", "a.yaml", "--device", "reference"],
-    [...bench, "--models", "Qwen/Qwen2.5-1.5B-Instruct"],
-  ];
-  for (const args of calls) {
-    const result = await rgx(args, "", env, folder);
-    assert.deepEqual([result.code, result.out], [2, ""], `${args.join(" ")}: ${result.err}`);
-    for (const says of lacks) assert.match(result.err, says);
-    assert.ok(result.err.endsWith(commands), result.err);
-    assertClean(result);
-  }
-  const doctor = await rgx(["doctor", "a.yaml"], "", env, folder);
-  assert.equal(doctor.code, 1);
-  assert.ok(doctor.out.endsWith(commands), doctor.out);
   // A missing reward file is a mistake in the configuration: it is named with the rest.
-  for (const command of ["train", "slurm", "doctor", "sweep"]) {
-    const axis = command === "sweep" ? ["seed=1,2"] : [];
-    const account = command === "slurm" ? ["acct"] : [];
-    const args = [command, "a.yaml", ...account, "rewards=[{path: r.ts}]", ...axis];
-    const result = await rgx(args, "", env, folder);
-    assert.equal(result.code, 2, result.err);
-    for (const says of [...lacks, /rewards\.0\.path: no such file: r\.ts/]) {
-      assert.match(result.err, says);
-    }
-    assert.ok(result.err.endsWith(commands), result.err);
-  }
-  assert.deepEqual([...Deno.readDirSync(folder)].map(({ name }) => name), ["a.yaml"]);
+  const reward = "rewards=[{path: r.ts}]", both = [...lacks, "rewards.0.path: no such file: r.ts"];
+  await refuses([
+    [argv`slurm a.yaml acct`, ...lacks],
+    [argv`slurm a.yaml acct --sweep lora.r=4,8 --device wasm`, ...lacks],
+    [argv`train a.yaml --dry-run --device reference`, ...lacks],
+    [argv`train a.yaml --device reference`, ...lacks],
+    [
+      argv`slurm bench acct --tasks dice,gsm8k --models Qwen/Qwen2.5-1.5B-Instruct`,
+      ...lacks,
+    ],
+    [argv`train a.yaml ${reward}`, ...both],
+    [argv`slurm a.yaml acct ${reward}`, ...both],
+    [argv`doctor a.yaml ${reward}`, ...both],
+    [argv`sweep a.yaml ${reward} seed=1,2`, ...both],
+  ], { env, cwd: folder });
+  const doctor = await rgx(["doctor", "a.yaml"], { env, cwd: folder });
+  assert.equal(doctor.code, 1);
+  assert.match(doctor.out, lacks.at(-1)!);
+  assert.deepEqual(namesIn(folder), ["a.yaml"]);
 
   // What an earlier job makes may come later.
   const later = ["slurm", "quickstart", "acct", "model.init=null", "lora.r=8"];
   later.push("model.model_name_or_path=./run", "--dependency", "afterok:1");
-  const waits = await rgx(later, "", env, folder);
-  assert.equal(waits.code, 0, waits.err);
+  const waits = await succeeds(later, { env, cwd: folder });
   assert.match(waits.err, /note: model\.model_name_or_path: \.\/run does not exist yet/);
-  const unchecked = await rgx(["slurm", "a.yaml", "acct", "--no-check"], "", env, folder);
-  assert.equal(unchecked.code, 0, unchecked.err);
+  await succeeds(["slurm", "a.yaml", "acct", "--no-check"], { env, cwd: folder });
 });
 
 test.inFolder("a job on the CPU asks for no card, and for the memory of its plan", async (folder) => {
   await tinyConfig(folder);
   const header = async (...flags: string[]) => {
     const args = ["slurm", "tiny.yaml", "acct", "--force", ...flags];
-    const { code, err } = await rgx(args, "", {}, folder);
-    assert.equal(code, 0, err);
+    await succeeds(args, { cwd: folder });
     return sbatch(await Deno.readTextFile(`${folder}/slurm_tiny.sh`)).join(" ");
   };
   const card = await header();
@@ -160,20 +134,14 @@ test.inFolder("a job on the CPU asks for no card, and for the memory of its plan
   assert.match(cpu, /--cpus-per-task=2 --mem=3G /);
   assert.doesNotMatch(cpu, /gres/);
   const broken = ["slurm", "tiny.yaml", "acct", "--force", "--setup", "if true; then"];
-  const { code, err } = await rgx(broken, "", {}, folder);
-  assert.equal(code, 2);
-  assert.match(err, /--setup: bash cannot read the script with it/);
+  await refuses([[broken, "--setup: bash cannot read the script with it"]], { cwd: folder });
 });
 
 test.inFolder("a run that is in the folder already is named, with what differs", async (cwd) => {
   const slurm = async (...args: string[]) => {
-    const { code, err } = await rgx(
-      ["slurm", "quickstart", "acct", "--device", "wasm", "--force", ...args],
-      "",
-      {},
+    const { err } = await succeeds(argv`slurm quickstart acct --device wasm --force ${args}`, {
       cwd,
-    );
-    assert.equal(code, 0, err);
+    });
     return err.replaceAll(/\s+/g, " ");
   };
   assert.doesNotMatch(await slurm(), /holds a/);
@@ -185,7 +153,7 @@ test.inFolder("a run that is in the folder already is named, with what differs",
   assert.match(said, /experiments\/quickstart holds a finished run: the job trains only/);
   assert.match(said, /other values: training\.learning_rate \(there 0\.5, here 0\.0/);
   // What a run writes is what the job will find, and elements of an array have other folders.
-  const { out } = await rgx(["train", "quickstart", "--print-config"], "", {}, cwd);
+  const { out } = await rgx(["train", "quickstart", "--print-config"], { cwd });
   await Deno.writeTextFile(`${run}/config.yaml`, out);
   assert.doesNotMatch(await slurm(), /other values/);
   await Deno.rename(run, `${run}_seed-43`);
@@ -197,7 +165,7 @@ test.inFolder("a run that is in the folder already is named, with what differs",
 test.inFolder("mistakes end with 2 and a message, and write nothing", async (folder) => {
   const config = ["slurm", "quickstart"];
   const bench = ["slurm", "bench", "a", "--models", "m", "--tasks", "dice"];
-  const cases: [string[], RegExp][] = [
+  await refuses([
     [["slurm"], /missing argument 'config'/],
     [[...config, "a;id"], /ACCOUNT "a;id": cannot be such a name \(it has ";"\)/],
     [[...config, "a", "--resume"], /unknown option '--resume'/],
@@ -225,12 +193,6 @@ test.inFolder("mistakes end with 2 and a message, and write nothing", async (fol
       ["slurm", "bench", "a", "--models", "m", "--tasks", "dice", "--array", "0-3"],
       /expected %N/,
     ],
-  ];
-  for (const [args, says] of cases) {
-    const result = await rgx(args, "", {}, folder);
-    assert.equal(result.code, 2, `${args.join(" ")}: ${result.err}`);
-    assertClean(result);
-    assert.match(result.err, says);
-  }
-  assert.deepEqual([...Deno.readDirSync(folder)], []);
+  ], { cwd: folder });
+  assert.deepEqual(namesIn(folder), []);
 });

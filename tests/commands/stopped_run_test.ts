@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "../../core/testing.ts";
 import { exists } from "../../core/paths.ts";
 import { argv } from "../command_line.ts";
-import { lines, rgx, spawnRgx, TINY, waitFor } from "../support.ts";
+import { lines, refuses, startRgx, succeeds, TINY } from "../support.ts";
 
 const LORA = `
 model: { model_name_or_path: base }
@@ -19,21 +19,18 @@ training:
 test.inFolder("a stopped LoRA run stands for its newest checkpoint, and each command says so", async (cwd) => {
   await Deno.writeTextFile(`${cwd}/base.yaml`, TINY);
   await Deno.writeTextFile(`${cwd}/lora.yaml`, LORA);
-  const base = await rgx(["sft", "base.yaml", "--output-dir", "base"], "", {}, cwd);
-  assert.equal(base.code, 0, base.err);
-  const child = spawnRgx(["train", "lora.yaml", "--output-dir", "run", "--quiet"], { cwd });
+  await succeeds(["sft", "base.yaml", "--output-dir", "base"], { cwd });
+  const session = startRgx(["train", "lora.yaml", "--output-dir", "run", "--quiet"], { cwd });
   // Checkpoints go quickly: only two are kept.
-  await waitFor(child, () => exists(`${cwd}/run/latest`));
-  child.kill("SIGINT");
-  const { code, stderr } = await child.output();
-  assert.equal(code, 75, new TextDecoder().decode(stderr));
+  await session.reaches("a checkpoint", () => exists(`${cwd}/run/latest`));
+  const { code, err } = await session.ends("SIGINT");
+  assert.equal(code, 75, err);
   const steps = [...Deno.readDirSync(`${cwd}/run`)]
     .flatMap(({ name }) => name.startsWith("checkpoint-") ? [Number(name.slice(11))] : []);
   const newest = `run/checkpoint-${Math.max(...steps)}`;
 
   const said = async (...args: string[]) => {
-    const { code, out, err } = await rgx(args, "", {}, cwd);
-    assert.equal(code, 0, err);
+    const { out, err } = await succeeds(args, { cwd });
     return { out, isNoted: err.includes(`run has no final model yet: ${newest} is used`) };
   };
   const flags = ["--max-new-tokens", "8", "--temperature", "0", "--device", "reference"];
@@ -68,21 +65,16 @@ test.inFolder("a run without a checkpoint and a folder of something else are tol
   await Deno.mkdir(`${cwd}/young`);
   await Deno.writeTextFile(`${cwd}/young/run.json`, "{}");
   await Deno.mkdir(`${cwd}/photos`);
-  const commands = (model: string) => [
-    ["generate", "--model", model, "--prompt", "a"],
-    ["logprobs", "--model", model, "--prompt", "a", "--completion", "b"],
-    ["export", model, "--to", "adapter", "--output", "x"],
-  ];
   for (
-    const [model, message] of [
+    const [model, says] of [
       ["young", /young: the run has no checkpoint yet\n.*rgx train young\/config\.yaml --resume/],
       ["photos", /photos: not a model folder/],
     ] as const
   ) {
-    for (const command of commands(model)) {
-      const { code, err } = await rgx(command, "", {}, cwd);
-      assert.equal(code, 2, err);
-      assert.match(err, message);
-    }
+    await refuses([
+      [["generate", "--model", model, "--prompt", "a"], says],
+      [["logprobs", "--model", model, "--prompt", "a", "--completion", "b"], says],
+      [["export", model, "--to", "adapter", "--output", "x"], says],
+    ], { cwd });
   }
 });

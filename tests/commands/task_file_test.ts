@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { withFolder } from "../../core/testing.ts";
 import { argv } from "../command_line.ts";
-import { lines, rgx, TINY } from "../support.ts";
+import { jsonLines, lines, namesIn, refuses, rgx, succeeds, TINY } from "../support.ts";
 
 const DIGIT_SUM = `
 import { defaultScore, defineTask, intParam as int, rangeAttribute } from "@rgx/rgx";
@@ -38,12 +38,6 @@ async function withTask(body: (cwd: string) => Promise<void>, source = DIGIT_SUM
   });
 }
 
-async function ran(cwd: string, ...args: string[]) {
-  const { code, out, err } = await rgx(args, "", {}, cwd);
-  assert.equal(code, 0, err);
-  return { out, err };
-}
-
 Deno.test("a run on a task of one's own is trained, resumed and measured like any other", () =>
   withTask(async (cwd) => {
     const data = "{ task_name: ./digit_sum.ts, task_config: { max_digits: 3, _delete_: true } }";
@@ -52,35 +46,35 @@ Deno.test("a run on a task of one's own is trained, resumed and measured like an
       `_base_: tiny.yaml\ndata: ${data}\nlogging: { report_to: [] }\n`,
     );
     const device = ["--device", "reference"];
-    const first = await ran(cwd, "train", "mine/own.yaml", "--output-dir", "run", ...device);
+    const first = await succeeds(["train", "mine/own.yaml", "--output-dir", "run", ...device], {
+      cwd,
+    });
     assert.match(first.err, /task +digit_sum, max_digits 3/);
     const config = await Deno.readTextFile(`${cwd}/run/config.yaml`);
     assert.match(config, /task_name: digit_sum/);
     assert.match(config, /path: mine\/digit_sum\.ts/);
     const eight = ["--resume", "training.max_steps=5", ...device];
-    await ran(cwd, "train", "run/config.yaml", ...eight);
+    await succeeds(["train", "run/config.yaml", ...eight], { cwd });
 
-    const bench = await ran(
-      cwd,
-      ...argv`bench --models run --tasks mine/digit_sum.ts --set max_digits=3 --num-examples 8
+    const bench = await succeeds(
+      argv`bench --models run --tasks mine/digit_sum.ts --set max_digits=3 --num-examples 8
         --no-base --output-dir results ${device}`,
+      { cwd },
     );
     assert.match(bench.out, /^digit_sum +8 /m);
     // The problems and the answers of the benchmark are those of the run's own evaluation.
-    const rows = async (file: string) =>
-      lines(await Deno.readTextFile(file)).map((line) => JSON.parse(line));
-    const greedy = (await rows(`${cwd}/run/eval_after.jsonl`))
+    const rows = async (file: string) => jsonLines(await Deno.readTextFile(`${cwd}/${file}`));
+    const greedy = (await rows("run/eval_after.jsonl"))
       .filter(({ temperature }) => temperature === 0).map(({ completion }) => completion);
-    const samples = [...Deno.readDirSync(`${cwd}/results`)]
-      .find(({ name }) => name.startsWith("samples"));
+    const samples = namesIn(`${cwd}/results`).find((name) => name.startsWith("samples"));
     const answers: string[] = [];
-    for (const { index, result } of await rows(`${cwd}/results/${samples!.name}`)) {
+    for (const { index, result } of await rows(`results/${samples}`)) {
       answers[index] = result.completion;
     }
     assert.deepEqual(answers, greedy);
 
     await Deno.writeTextFile(`${cwd}/mine/digit_sum.ts`, DIGIT_SUM + "// changed\n");
-    const changed = await rgx(["config", "check", "run/config.yaml"], "", {}, cwd);
+    const changed = await rgx(["config", "check", "run/config.yaml"], { cwd });
     assert.match(changed.err + changed.out, /digit_sum\.ts has changed/);
   }));
 
@@ -88,7 +82,9 @@ Deno.test("a task of one's own is part of mixtures, composites, curricula and ev
   withTask(async (cwd) => {
     const plan = async (text: string) => {
       await Deno.writeTextFile(`${cwd}/mine/mix.yaml`, `_base_: tiny.yaml\n${text}`);
-      return (await ran(cwd, "train", "mine/mix.yaml", "--dry-run", "--device", "reference")).err;
+      return (await succeeds(["train", "mine/mix.yaml", "--dry-run", "--device", "reference"], {
+        cwd,
+      })).err;
     };
     const none = "task_config: null";
     assert.match(
@@ -109,9 +105,12 @@ curriculum: { enabled: true, curricula: { ./digit_sum.ts: { attribute_levels: { 
       ),
       /sum of the digits/,
     );
-    const one = await ran(cwd, "tasks", "sample", "mine/digit_sum.ts", "--size", "1");
+    const one = await succeeds(["tasks", "sample", "mine/digit_sum.ts", "--size", "1"], { cwd });
     assert.equal(JSON.parse(one.out).metadata.source_dataset, "digit_sum");
-    assert.match((await ran(cwd, "tasks", "show", "mine/digit_sum.ts")).out, /min_digits/);
+    assert.match(
+      (await succeeds(["tasks", "show", "mine/digit_sum.ts"], { cwd })).out,
+      /min_digits/,
+    );
   }));
 
 Deno.test("a task file that cannot be used is refused with its line and the reason", async () => {
@@ -134,10 +133,8 @@ Deno.test("a task file that cannot be used is refused with its line and the reas
     await withTask(async (cwd) => {
       const text = "_base_: tiny.yaml\ndata: { task_name: ./digit_sum.ts, task_config: null }\n";
       await Deno.writeTextFile(`${cwd}/mine/own.yaml`, text);
-      const { code, err } = await rgx(["config", "check", "mine/own.yaml"], "", {}, cwd);
-      assert.equal(code, 2, err);
-      assert.match(err, /mine\/own\.yaml:2:\d+: data\.task_name/);
-      assert.match(err, message);
+      const place = /mine\/own\.yaml:2:\d+: data\.task_name/;
+      await refuses([[["config", "check", "mine/own.yaml"], place, message]], { cwd });
     }, source);
   }
 });
@@ -146,9 +143,9 @@ Deno.test("rgx score knows a task file that is named, and says what an unknown t
   withTask(async (cwd) => {
     const file = "mine/digit_sum.ts";
     const output = ["--output", "entries.jsonl", "--splits", "train=2"];
-    await ran(cwd, "tasks", "export", `./${file}`, ...output);
+    await succeeds(["tasks", "export", `./${file}`, ...output], { cwd });
     const text = await Deno.readTextFile(`${cwd}/entries.jsonl`);
-    const entries = lines(text).map((line) => JSON.parse(line));
+    const entries = jsonLines(text);
     const answers = entries.flatMap((entry) => [
       { entry, answer: entry.answer },
       { entry, answer: "no number" },
@@ -157,16 +154,12 @@ Deno.test("rgx score knows a task file that is named, and says what an unknown t
       `${cwd}/answers.jsonl`,
       answers.map((a) => JSON.stringify(a)).join("\n"),
     );
-    const scored = await ran(cwd, "score", "answers.jsonl", "--task", file);
+    const scored = await succeeds(["score", "answers.jsonl", "--task", file], { cwd });
     assert.deepEqual(lines(scored.out).map((line) => JSON.parse(line).score), [1, 0, 1, 0]);
 
-    const unknown = await rgx(["score", "answers.jsonl"], "", {}, cwd);
+    const unknown = await rgx(["score", "answers.jsonl"], { cwd });
     assert.equal(unknown.code, 1);
     assert.match(unknown.out, /unknown task \\"digit_sum\\"/);
     const mixed = ["score", "answers.jsonl", "--task", file, "--reward", "correctness"];
-    const refused = await rgx(mixed, "", {}, cwd);
-    assert.deepEqual([refused.code, /--task is for scores of answers/.test(refused.err)], [
-      2,
-      true,
-    ]);
+    await refuses([[mixed, "--task is for scores of answers"]], { cwd });
   }));

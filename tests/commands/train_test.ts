@@ -7,10 +7,12 @@ import {
   assertClean,
   assertSameRun,
   comparableMetrics,
+  jsonLines,
   type Line,
   lines,
   readMetrics,
   rgx,
+  succeeds,
   tinyConfig,
 } from "../support.ts";
 import { goldenPath } from "../golden.ts";
@@ -23,8 +25,7 @@ async function isThere(path: string): Promise<boolean> {
 
 /** Trains, asserts success, and returns the summary that --json prints. */
 async function train(args: string[], cwd?: string): Promise<Line & { err: string }> {
-  const { code, out, err } = await rgx(["train", ...args, "--json"], "", {}, cwd);
-  assert.equal(code, 0, err);
+  const { out, err } = await succeeds(["train", ...args, "--json"], { cwd });
   assert.equal(lines(out).length, 1, "--json prints one line on stdout");
   return { ...JSON.parse(out), err };
 }
@@ -71,25 +72,11 @@ Deno.test("a run prints its summary and writes all its files", async (t) => {
         assert.match(String(line["time"]), /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d+Z$/);
       }
       for (const line of linesOf("train")) {
-        const names = [
-          "loss",
-          "grad_norm",
-          "learning_rate",
-          "num_tokens",
-          "reward",
-          "reward_std",
-          "frac_reward_zero_std",
-          "entropy",
-          "completions/mean_length",
-          "completions/min_length",
-          "completions/max_length",
-          "completions/clipped_ratio",
-          "completions/mean_terminated_length",
-          "rewards/correctness/mean",
-          "rewards/correctness/std",
-          "rewards/format_answer/mean",
-          "clip_ratio/region_mean",
-        ];
+        const names = argv`loss grad_norm learning_rate num_tokens reward reward_std
+          frac_reward_zero_std entropy completions/mean_length completions/min_length
+          completions/max_length completions/clipped_ratio completions/mean_terminated_length
+          rewards/correctness/mean rewards/correctness/std rewards/format_answer/mean
+          clip_ratio/region_mean`;
         for (const name of names) assert.equal(typeof line[name], "number", name);
       }
       assert.equal(typeof linesOf("final")[0]!["train_loss"], "number");
@@ -168,8 +155,7 @@ Deno.test("a run prints its summary and writes all its files", async (t) => {
 test.inFolder("output is plain text when piped, nothing with --quiet, and JSON on request", async (folder) => {
   const config = await tinyConfig(folder);
   const base = ["train", config, "--output-dir", `${folder}/run`, "--force"];
-  const text = await rgx(base);
-  assert.equal(text.code, 0, text.err);
+  const text = await succeeds(base);
   assert.equal(text.out, "", "results on stdout only");
   assert.ok(!text.err.includes("\r") && !text.err.includes("\x1b"));
   assert.match(
@@ -189,15 +175,14 @@ test.inFolder("output is plain text when piped, nothing with --quiet, and JSON o
   );
   assert.deepEqual(long, [], "everything but the plan, paths and advice fits 80 columns");
 
-  const coloured = await rgx(base, "", { NO_COLOR: "", FORCE_COLOR: "1" });
+  const coloured = await rgx(base, { env: { NO_COLOR: "", FORCE_COLOR: "1" } });
   assert.ok(coloured.err.includes("\x1b[") && !coloured.err.includes("\r"));
 
   const quiet = await rgx([...base, "--quiet"]);
   assert.deepEqual([quiet.code, quiet.out, quiet.err], [0, "", ""]);
 
-  const json = await rgx([...base, "--log-format", "json", "--json"]);
-  assert.equal(json.code, 0);
-  const events = lines(json.err).map((line) => JSON.parse(line));
+  const json = await succeeds([...base, "--log-format", "json", "--json"]);
+  const events = jsonLines(json.err);
   assert.deepEqual(
     events.filter((event) => "reward" in event).map((event) => event.step),
     [1, 2, 3, 4],
@@ -218,8 +203,7 @@ test.inFolder("--max-time stops in time with 75, and --resume completes to the s
   const summary = JSON.parse(stopped.out);
   assert.equal(summary.status, "stopped");
   assert.ok(summary.steps < 1000);
-  const resumed = await rgx([...args, "--resume"]);
-  assert.equal(resumed.code, 0, resumed.err);
+  await succeeds([...args, "--resume"]);
   await assertSameRun(run, whole);
 });
 
@@ -235,28 +219,26 @@ training:
     gradient_accumulation_steps: 1, learning_rate: 1.0e-3 }
 `;
 
-Deno.test("LoRA on a real model writes an adapter in PEFT's format, which can be trained further", async () => {
-  await withFolder(async (folder) => {
-    const config = `${folder}/lora.yaml`, run = `${folder}/run`;
-    await Deno.writeTextFile(config, LORA.replace("MODEL", MODEL));
-    await train([config, "--output-dir", run]);
-    // peft_test.ts compares what PEFT computes with such an adapter.
-    for (const path of [run, `${run}/checkpoint-2`]) {
-      const adapter = JSON.parse(await Deno.readTextFile(`${path}/adapter_config.json`));
-      assert.deepEqual([adapter.base_model_name_or_path, adapter.r], [MODEL, 4]);
-      assert.ok(!await isThere(`${path}/model.safetensors`));
-      const { tensors, ...file } = await readSafetensors(`${path}/adapter_model.safetensors`);
-      assert.deepEqual([file.metadata, tensors.size], [{ format: "pt" }, 2 * 2 * 2]);
-    }
-    // A new run starts with this adapter. The reference of its KL term is the adapter, too.
-    const more = await train(argv`${config} model.model_name_or_path=${run}/checkpoint-2
+test.inFolder("LoRA on a real model writes an adapter in PEFT's format, which can be trained further", async (folder) => {
+  const config = `${folder}/lora.yaml`, run = `${folder}/run`;
+  await Deno.writeTextFile(config, LORA.replace("MODEL", MODEL));
+  await train([config, "--output-dir", run]);
+  // peft_test.ts compares what PEFT computes with such an adapter.
+  for (const path of [run, `${run}/checkpoint-2`]) {
+    const adapter = JSON.parse(await Deno.readTextFile(`${path}/adapter_config.json`));
+    assert.deepEqual([adapter.base_model_name_or_path, adapter.r], [MODEL, 4]);
+    assert.ok(!await isThere(`${path}/model.safetensors`));
+    const { tensors, ...file } = await readSafetensors(`${path}/adapter_model.safetensors`);
+    assert.deepEqual([file.metadata, tensors.size], [{ format: "pt" }, 2 * 2 * 2]);
+  }
+  // A new run starts with this adapter. The reference of its KL term is the adapter, too.
+  const more = await train(argv`${config} model.model_name_or_path=${run}/checkpoint-2
         training.beta=0.1 --output-dir ${folder}/more`);
-    assert.equal(more["status"], "completed");
-    const kl = (await readMetrics(`${folder}/more`)).filter((line) => line["split"] === "train")
-      .map((line) => line["kl"] as number);
-    assert.equal(kl.length, 2);
-    assert.ok(Math.abs(kl[0]!) < 1e-6, "nothing has changed before the first step");
-    const adapter = JSON.parse(await Deno.readTextFile(`${folder}/more/adapter_config.json`));
-    assert.equal(adapter.base_model_name_or_path, MODEL);
-  });
+  assert.equal(more["status"], "completed");
+  const kl = (await readMetrics(`${folder}/more`)).filter((line) => line["split"] === "train")
+    .map((line) => line["kl"] as number);
+  assert.equal(kl.length, 2);
+  assert.ok(Math.abs(kl[0]!) < 1e-6, "nothing has changed before the first step");
+  const adapter = JSON.parse(await Deno.readTextFile(`${folder}/more/adapter_config.json`));
+  assert.equal(adapter.base_model_name_or_path, MODEL);
 });

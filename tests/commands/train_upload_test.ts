@@ -22,12 +22,14 @@ async function trained(
     withHub(async (hub, cache) => {
       const received = acceptUploads(hub), output = `${folder}/my-run`;
       const run = (env: Record<string, string> = {}) =>
-        rgx([...TINY, "--output-dir", output, ...overrides], "", {
-          HF_ENDPOINT: hub.url,
-          HF_HOME: cache,
-          HF_TOKEN: TOKEN,
-          HF_HUB_OFFLINE: "",
-          ...env,
+        rgx([...TINY, "--output-dir", output, ...overrides], {
+          env: {
+            HF_ENDPOINT: hub.url,
+            HF_HOME: cache,
+            HF_TOKEN: TOKEN,
+            HF_HUB_OFFLINE: "",
+            ...env,
+          },
         });
       await test({ hub, received, run, folder: output });
     })
@@ -99,9 +101,9 @@ Deno.test("a failed upload does not fail the run, and says how to upload later",
 
 Deno.test("without a token the run is refused at once; offline it is only noted", () =>
   trained(["push_to_hub=true", "hub_strategy=end"], async ({ run, received, folder }) => {
-    const refusedRun = await run({ HF_TOKEN: "" });
-    assert.equal(refusedRun.code, 2);
-    assert.match(refusedRun.err, /no token for the Hub/);
+    const { code: refusal, err: said } = await run({ HF_TOKEN: "" });
+    assert.equal(refusal, 2);
+    assert.match(said, /no token for the Hub/);
     await assert.rejects(Deno.stat(`${folder}/run.json`));
     const { code, err } = await run({ HF_HUB_OFFLINE: "1", HF_TOKEN: "" });
     assert.equal(code, 0, err);

@@ -8,7 +8,7 @@ import { withFolder } from "../../core/testing.ts";
 import { hasVulkan } from "../../kernels/devices/vulkan/testing.ts";
 import { isWebgpuWanted } from "../../kernels/devices/webgpu/testing.ts";
 import { argv } from "../command_line.ts";
-import { rgx, root, spawnRgx, waitFor } from "../support.ts";
+import { rgx, root, startRgx, succeeds } from "../support.ts";
 import { NEEDED, needs } from "../skipped.ts";
 
 /**
@@ -85,22 +85,21 @@ tuneTest(
     const env = { RGX_CACHE: folder, RGX_VULKAN_LIB, FAULT: fault };
     // Pipeline 1: the rule's kernel is right.
     await Deno.writeTextFile(fault, "2 hang");
-    const child = spawnRgx([...TUNE.slice(0, -1), "5"], { env });
+    const session = startRgx([...TUNE.slice(0, -1), "5"], { env });
     // The file is there before its number is, and a signal to process 0 ends the tests themselves.
     const hanging = async () => Number(await Deno.readTextFile(`${fault}.pid`).catch(() => "0"));
-    await waitFor(child, async () => await hanging() > 0);
+    await session.reaches("the fault", async () => await hanging() > 0);
     // The tuner may be behind: a candidate of a class has begun.
     const running = async () => (await fileOf(folder).catch(() => null))?.kept.running ?? null;
-    await waitFor(child, async () => await running() !== null);
-    child.kill("SIGKILL");
+    await session.reaches("a candidate", async () => await running() !== null);
+    session.child.kill("SIGKILL");
     Deno.kill(await hanging(), "SIGKILL");
-    await child.output();
+    await session.end;
     const before = (await fileOf(folder)).kept;
     assert.deepEqual(before.choices, {});
     const name = before.running!.class;
 
-    const { code, out, err } = await rgx(TUNE, "", env);
-    assert.equal(code, 0, err);
+    const { out } = await succeeds(TUNE, { env });
     const found = JSON.parse(out);
     assert.equal(found.measured, 1);
     assert.deepEqual([found.classes[0].class, found.notes], [name, []]);
@@ -115,7 +114,7 @@ tuneTest(
     const RGX_VULKAN_LIB = await faultyLoader(folder), fault = `${folder}/fault`;
     const env = { RGX_CACHE: folder, RGX_VULKAN_LIB, FAULT: fault };
     await Deno.writeTextFile(fault, "1");
-    const { code, out, err } = await rgx(TUNE, "", env);
+    const { code, out, err } = await rgx(TUNE, { env });
     assert.equal(code, 1, err);
     const found = JSON.parse(out);
     assert.match(found.notes.join(), /the kernel ".*" is not used on this card: .*SIGABRT/);
@@ -132,7 +131,7 @@ tuneTest(
       ] as const
     ) {
       await Deno.writeTextFile(path, content);
-      const { out } = await rgx(TUNE, "", env);
+      const { out } = await rgx(TUNE, { env });
       const again = JSON.parse(out);
       assert.ok(
         again.notes[0].includes(`is not used: ${why}; the kernels are measured`),

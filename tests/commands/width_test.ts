@@ -3,7 +3,7 @@
  * line, however wide a terminal is said to be, so that `grep` finds it.
  */
 import assert from "node:assert/strict";
-import { test, withFolder } from "../../core/testing.ts";
+import { test } from "../../core/testing.ts";
 import { argv } from "../command_line.ts";
 import { NEEDED, needs } from "../skipped.ts";
 import { type Result, rgx, tinyConfig } from "../support.ts";
@@ -95,7 +95,7 @@ const CASES: Readonly<Record<string, Case>> = {
 
 /** Runs a command and finds its lines, each whole. */
 async function shows(name: string, { args, lines, input }: Case, folder: string): Promise<Result> {
-  const result = await rgx(args(folder), input ?? "", NARROW);
+  const result = await rgx(args(folder), { input: input ?? "", env: NARROW });
   const written = `${result.out}\n${result.err}`.split("\n");
   for (const line of lines) {
     const found = written.filter((text) => line.test(text));
@@ -139,23 +139,17 @@ test.inFolder("in a pipe a run and its benchmark write whole lines", async (fold
   }, folder);
 });
 
-Deno.test({
-  name: "on a terminal texts are broken at its width",
-  ignore: needs(HAS_TERMINAL, NEEDED.terminal),
-  async fn() {
-    await withFolder(async (folder) => {
-      const config = await tinyConfig(folder);
-      const commands = [
-        ["rewards", "list"],
-        ["config", "list"],
-        ["tasks", "show", "jugs"],
-        ["train", config, "--dry-run", "--device", "wasm"],
-      ];
-      for (const args of commands) {
-        const written = await linesOnTerminal(args, 70);
-        const most = Math.max(...written.map((line) => [...line].length));
-        assert.ok(most > 50 && most <= 70, `${args.join(" ")}: ${most}\n${written.join("\n")}`);
-      }
-    });
-  },
-});
+test.inFolder("on a terminal texts are broken at its width", async (folder) => {
+  const config = await tinyConfig(folder);
+  const commands = [
+    ["rewards", "list"],
+    ["config", "list"],
+    ["tasks", "show", "jugs"],
+    ["train", config, "--dry-run", "--device", "wasm"],
+  ];
+  for (const args of commands) {
+    const written = await linesOnTerminal(args, 70);
+    const most = Math.max(...written.map((line) => [...line].length));
+    assert.ok(most > 50 && most <= 70, `${args.join(" ")}: ${most}\n${written.join("\n")}`);
+  }
+}, needs(HAS_TERMINAL, NEEDED.terminal));

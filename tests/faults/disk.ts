@@ -101,7 +101,7 @@ export async function disk(campaign: Campaign): Promise<void> {
           assert.ok([0, 1, 2].includes(ended.code), `exit code ${ended.code}\n${ended.err}`);
           if (ended.code !== 0) assert.match(ended.err, /^error: .*\/run\b/m, "no file is named");
         }
-        const again = await rgx(args(run), "", trackers);
+        const again = await rgx(args(run), { env: trackers });
         assert.equal(again.code, 0, `${ended.err}\nand resumed:\n${again.err}`);
         await assertSameRun(run, whole);
         const left = names(run).filter((name) => /\.(tmp|old|new)-|\.rgx\.lock/.test(name));

@@ -7,7 +7,7 @@ import { ask, withDashboard, writeLongMetrics, writeRun } from "../../reports/da
 import type { CurvesOfRun, Overview } from "../../reports/dashboard/data_routes.ts";
 import { argv } from "../command_line.ts";
 import { delay } from "../jobs/waiting.ts";
-import { rgx, rgxProgram, tinyConfig } from "../support.ts";
+import { rgxProgram, succeeds, tinyConfig } from "../support.ts";
 import type { Campaign } from "./campaign.ts";
 
 /** What a process has used at a step. */
@@ -87,8 +87,7 @@ async function longMetrics(campaign: Campaign, count: number): Promise<void> {
     for (const command of ["report", "curves"]) {
       const begin = performance.now();
       const out = command === "curves" ? ["--output", `${campaign.folder}/curves.png`] : [];
-      const { code, err } = await rgx([command, `${folder}/run`, ...out]);
-      assert.equal(code, 0, err);
+      await succeeds([command, `${folder}/run`, ...out]);
       console.error(`${count} lines, rgx ${command}: ${seconds(begin)}`);
     }
   }, async ({ url }) => {

@@ -6,7 +6,8 @@ import assert from "node:assert/strict";
 import { acceptUploads } from "../../hub/upload/testing.ts";
 import { TOKEN, withHub } from "../../hub/testing.ts";
 import { delay } from "../jobs/waiting.ts";
-import { assertClean, assertSameRun, rgx, tinyConfig } from "../support.ts";
+import { argv } from "../command_line.ts";
+import { assertClean, assertSameRun, rgx, succeeds, tinyConfig } from "../support.ts";
 import type { Campaign } from "./campaign.ts";
 import { alone } from "./disk.ts";
 
@@ -90,13 +91,9 @@ export async function processes(campaign: Campaign): Promise<void> {
   const usual = ["--threads", "1", "sft.max_steps=20", "training.save_steps=1"];
   const slow = [...usual, `rewards=[{path: ${folder}/slow.js}, {name: correctness}]`];
   const command = `[${Deno.execPath()}, run, -A, --no-check, ${folder}/killer.js, ${counter}]`;
-  const dialogues = [
-    ...usual,
-    `environment={command: ${command}}`,
-    "multi_turn.max_assistant_turns=3",
-    "training.max_completion_length=40",
-    "multi_turn.max_turn_tokens=8",
-  ];
+  const dialogues = argv`${usual} ${`environment={command: ${command}}`}
+    multi_turn.max_assistant_turns=3 training.max_completion_length=40
+    multi_turn.max_turn_tokens=8`;
   const wholes = new Map<readonly string[], string>();
   /** Arguments of a run, and one that nothing happened to. */
   const train = async (flags: readonly string[], output = run) => {
@@ -105,8 +102,7 @@ export async function processes(campaign: Campaign): Promise<void> {
     if (whole === undefined) {
       wholes.set(flags, whole = `${folder}/whole-${wholes.size}`);
       await Deno.writeTextFile(counter, "0");
-      const { code, err } = await rgx(args(whole));
-      assert.equal(code, 0, err);
+      await succeeds(args(whole));
     }
     await Deno.remove(output, { recursive: true }).catch(() => {});
     return { args: args(output), whole };
@@ -169,8 +165,7 @@ export async function processes(campaign: Campaign): Promise<void> {
         const { models } = JSON.parse(await Deno.readTextFile(`${folder}/${name}/${file}`));
         return Object.values(models).map((model) => (model as { examples: unknown }).examples);
       };
-      const expected = await rgx(bench(`bench-whole-${i}`));
-      assert.equal(expected.code, 0, expected.err);
+      await succeeds(bench(`bench-whole-${i}`));
       const ended = await alone(bench(`bench-${i}`), {}, async (pid, hasEnded) => {
         while (descendants(pid).length < 2 && !hasEnded()) await delay(5);
         await delay(50 + 120 * i);
@@ -222,7 +217,7 @@ export async function processes(campaign: Campaign): Promise<void> {
   }
   if (isShort) return; // tests of their own have the rest
   const trained = await train(usual, `${folder}/mine`);
-  assert.equal((await rgx(trained.args)).code, 0);
+  await succeeds(trained.args);
   for (const i of times(0, 12)) {
     await campaign.try(
       "kill -9 within an upload",
@@ -239,8 +234,7 @@ export async function processes(campaign: Campaign): Promise<void> {
           };
           await alone(args, env, (started) => pid = started);
           hub.misbehave = () => null;
-          const again = await rgx(args, "", env);
-          assert.equal(again.code, 0, again.err);
+          await succeeds(args, { env });
           const sent = hub.repositories.get("models/somebody/mine")!.files;
           const weights = sent.find(({ name }) => name === "model.safetensors");
           assert.deepEqual(weights?.bytes, await Deno.readFile(`${folder}/mine/model.safetensors`));

@@ -1,11 +1,11 @@
 /** Benchmarks on several ranks, as processes that Open MPI and MPICH start. */
 import assert from "node:assert/strict";
-import { withFolder } from "../../core/testing.ts";
+import { test } from "../../core/testing.ts";
 import { hasBothMpis, launch, launchers } from "../../cluster/ranks/mpi/launchers_testing.ts";
 import { tinyModelFolder } from "../../training/tiny_model_testing.ts";
 import { argv } from "../command_line.ts";
 import { NEEDED, needs } from "../skipped.ts";
-import { rgx, rgxProgram } from "../support.ts";
+import { rgx, rgxProgram, succeeds } from "../support.ts";
 import { answersIn, signalled } from "./ranks_testing.ts";
 
 /** Problems of each of two tasks: so many that a signal comes before the end. */
@@ -30,58 +30,55 @@ async function resultOf(folder: string): Promise<unknown> {
   return results;
 }
 
-Deno.test({
-  name: "rgx bench on ranks is that of one process, also when one is killed or all are stopped",
-  ignore: needs(hasBothMpis, NEEDED.mpi),
-  fn: () =>
-    withFolder(async (dir) => {
-      await tinyModelFolder(`${dir}/model`);
-      const [, mpich] = launchers, command = commandOf(`${dir}/model`, PROBLEMS);
-      const alone = await rgx([...command, "--output-dir", `${dir}/1`], "", ONE_THREAD);
-      assert.equal(alone.code, 0, alone.err);
-      const three = await launch(
-        mpich!,
-        3,
-        rgxProgram([...command, "--output-dir", `${dir}/3`]),
-        ONE_THREAD,
-      );
-      assert.equal(three.code, 0, three.err);
-      assert.deepEqual(await resultOf(`${dir}/3`), await resultOf(`${dir}/1`));
-      assert.equal(await answersIn(`${dir}/3`), ANSWERS);
+test.inFolder(
+  "rgx bench on ranks is that of one process, also when one is killed or all are stopped",
+  async (dir) => {
+    await tinyModelFolder(`${dir}/model`);
+    const [, mpich] = launchers, command = commandOf(`${dir}/model`, PROBLEMS);
+    await succeeds([...command, "--output-dir", `${dir}/1`], { env: ONE_THREAD });
+    const three = await launch(
+      mpich!,
+      3,
+      rgxProgram([...command, "--output-dir", `${dir}/3`]),
+      ONE_THREAD,
+    );
+    assert.equal(three.code, 0, three.err);
+    assert.deepEqual(await resultOf(`${dir}/3`), await resultOf(`${dir}/1`));
+    assert.equal(await answersIn(`${dir}/3`), ANSWERS);
 
-      const onTwo = [...command, "--output-dir", `${dir}/2`, "--ranks", "2"];
-      const killed = await signalled(
-        "SIGKILL",
-        (env) => rgx(onTwo, "", { ...ONE_THREAD, ...env }),
-        async () => await answersIn(`${dir}/2`) > 0,
-      );
-      assert.equal(killed.code, 75, killed.err);
-      assert.match(
-        killed.err,
-        /^help: the answers in .* are kept: the same command with --resume/m,
-      );
-      const kept = await answersIn(`${dir}/2`);
-      assert.ok(kept > 0 && kept < ANSWERS);
-      const resumed = await rgx([...onTwo, "--resume"], "", ONE_THREAD);
-      assert.equal(resumed.code, 0, resumed.err);
-      assert.equal(await answersIn(`${dir}/2`), ANSWERS, "no answer was asked for twice");
-      assert.deepEqual(await resultOf(`${dir}/2`), await resultOf(`${dir}/1`));
+    const onTwo = [...command, "--output-dir", `${dir}/2`, "--ranks", "2"];
+    const killed = await signalled(
+      "SIGKILL",
+      (env) => rgx(onTwo, { env: { ...ONE_THREAD, ...env } }),
+      async () => await answersIn(`${dir}/2`) > 0,
+    );
+    assert.equal(killed.code, 75, killed.err);
+    assert.match(
+      killed.err,
+      /^help: the answers in .* are kept: the same command with --resume/m,
+    );
+    const kept = await answersIn(`${dir}/2`);
+    assert.ok(kept > 0 && kept < ANSWERS);
+    await succeeds([...onTwo, "--resume"], { env: ONE_THREAD });
+    assert.equal(await answersIn(`${dir}/2`), ANSWERS, "no answer was asked for twice");
+    assert.deepEqual(await resultOf(`${dir}/2`), await resultOf(`${dir}/1`));
 
-      const stopped = await signalled(
-        "SIGTERM",
-        (env) => rgx([...onTwo.with(-3, `${dir}/4`)], "", { ...ONE_THREAD, ...env }),
-        async () => await answersIn(`${dir}/4`) > 0,
-        "starter",
-      );
-      assert.equal(stopped.code, 75, stopped.err);
-      assert.match(stopped.err, /^error: stopped early \(SIGUSR2\); the answers so far are kept$/m);
-      assert.ok(await answersIn(`${dir}/4`) < ANSWERS, "the ranks have ended too");
+    const stopped = await signalled(
+      "SIGTERM",
+      (env) => rgx([...onTwo.with(-3, `${dir}/4`)], { env: { ...ONE_THREAD, ...env } }),
+      async () => await answersIn(`${dir}/4`) > 0,
+      "starter",
+    );
+    assert.equal(stopped.code, 75, stopped.err);
+    assert.match(stopped.err, /^error: stopped early \(SIGUSR2\); the answers so far are kept$/m);
+    assert.ok(await answersIn(`${dir}/4`) < ANSWERS, "the ranks have ended too");
 
-      const wrong = await rgx([...command, "--ranks", "2", "--workers", "2"]);
-      assert.equal(wrong.code, 2);
-      assert.match(
-        wrong.err,
-        /^error: --workers: not with 2 ranks, each of which has one device$/m,
-      );
-    }),
-});
+    const wrong = await rgx([...command, "--ranks", "2", "--workers", "2"]);
+    assert.equal(wrong.code, 2);
+    assert.match(
+      wrong.err,
+      /^error: --workers: not with 2 ranks, each of which has one device$/m,
+    );
+  },
+  needs(hasBothMpis, NEEDED.mpi),
+);

@@ -11,10 +11,14 @@ import {
   assertClean,
   assertSameRun,
   lines,
+  namesIn,
   readMetrics,
-  type Result,
+  refuses,
   rgx,
-  spawnRgx,
+  type Session,
+  startRgx,
+  stepsIn,
+  succeeds,
   tinyConfig,
 } from "../support.ts";
 
@@ -35,42 +39,7 @@ function inJob(restarts = 0, more: Record<string, string> = {}): Record<string, 
   };
 }
 
-interface Session {
-  /** What it has written to stderr so far. */
-  said: () => string;
-  kill(signal: Deno.Signal): void;
-  end: Promise<Result>;
-  ended: () => boolean;
-}
-
-function start(args: readonly string[], env: Record<string, string>): Session {
-  const child = spawnRgx(args, { env });
-  let err = "", ended = false;
-  const decoder = new TextDecoder();
-  const reading = (async () => {
-    for await (const chunk of child.stderr) err += decoder.decode(chunk, { stream: true });
-  })();
-  const end = Promise.all([child.status, new Response(child.stdout).text(), reading])
-    .then(([{ code }, out]) => ({ code, out, err }))
-    .finally(() => ended = true);
-  return { said: () => err, kill: (signal) => child.kill(signal), end, ended: () => ended };
-}
-
-async function until(session: Session, what: string, isNow: () => boolean): Promise<void> {
-  const deadline = performance.now() + 60_000;
-  while (!isNow()) {
-    assert.ok(!session.ended() && performance.now() < deadline, `${what}:\n${session.said()}`);
-    await new Promise((resolve) => setTimeout(resolve, 5));
-  }
-}
-
-const stepsIn = (run: string, split: string) => {
-  try {
-    return Deno.readTextFileSync(`${run}/metrics.jsonl`).split(`"split":"${split}"`).length - 1;
-  } catch {
-    return 0;
-  }
-};
+const start = (args: readonly string[], env: Record<string, string>) => startRgx(args, { env });
 
 /** A custom reward that takes some time, so that a signal can arrive while it scores. */
 const SLOW = `export default async ({ completion }) => {
@@ -78,34 +47,21 @@ const SLOW = `export default async ({ completion }) => {
   return completion.length % 5;
 }`;
 
-const LONG = [
-  "sft.max_steps=30",
-  "training.max_steps=30",
-  "training.save_steps=5",
-  "training.eval_strategy=steps",
-  "training.eval_steps=10",
-  "training.max_completion_length=24",
-  // Evaluations take long enough for a signal to arrive in time, also on a busy machine.
-  "eval.num_examples=96",
-];
+// Evaluations take long enough for a signal to arrive in time, also on a busy machine.
+const LONG = argv`sft.max_steps=30 training.max_steps=30 training.save_steps=5
+  training.eval_strategy=steps training.eval_steps=10 training.max_completion_length=24
+  eval.num_examples=${96}`;
 
 test.inFolder("a job that is warned in any phase saves, ends with 75, and resumes to the same bits", async (folder) => {
   const config = await tinyConfig(folder);
   await Deno.writeTextFile(`${folder}/slow.js`, SLOW);
   const args = [config, ...LONG, `rewards=[{path: ${folder}/slow.js}]`];
-  const whole = await rgx(["train", ...args, "--output-dir", `${folder}/whole`]);
-  assert.equal(whole.code, 0, whole.err);
+  await succeeds(["train", ...args, "--output-dir", `${folder}/whole`]);
   const run = `${folder}/run`;
-  const saved = (name: string) => {
-    try {
-      return Deno.statSync(`${run}/${name}`).isDirectory;
-    } catch {
-      return false;
-    }
-  };
-  const said = (text: string) => (session: Session) => session.said().includes(text);
+  const saved = (name: string) => namesIn(`${run}/${name}`).length > 0;
+  const said = (text: string) => (session: Session) => session.err.includes(text);
   const moments: [what: string, signal: Deno.Signal, isNow: (session: Session) => boolean][] = [
-    ["while it starts", "SIGTERM", (s) => s.said().includes("model ")],
+    ["while it starts", "SIGTERM", (s) => s.err.includes("model ")],
     ["in the warm start", "SIGUSR2", () => stepsIn(run, "sft") >= 3],
     ["while it saves", "SIGTERM", () => saved("warm-start/checkpoint-10")],
     ["in the first evaluation", "SIGUSR2", said("Before: ")],
@@ -120,18 +76,14 @@ test.inFolder("a job that is warned in any phase saves, ends with 75, and resume
     const command = ["train", ...args, "--output-dir", run, "--force"];
     const session = start(command, inJob(restart));
     // An earlier session may have gone so far already: this one has to listen first.
-    await until(session, what, () => session.said().includes("model ") && isNow(session));
-    session.kill(signal);
-    const { code, out, err } = await session.end;
+    await session.reaches(what, () => session.err.includes("model ") && isNow(session));
+    const { code, out, err } = await session.ends(signal);
     assert.equal(code, EXIT.resumable, `${what}: ${err}`);
     assertClean({ code, out, err });
   }
-  const last = await rgx(
-    ["train", ...args, "--output-dir", run, "--force"],
-    "",
-    inJob(moments.length),
-  );
-  assert.equal(last.code, 0, last.err);
+  const last = await succeeds(["train", ...args, "--output-dir", run, "--force"], {
+    env: inJob(moments.length),
+  });
   assert.match(last.err, /note: job 4711 was restarted \(9\): going on with its run/);
   await assertSameRun(run, `${folder}/whole`);
   const { job, sessions } = JSON.parse(await Deno.readTextFile(`${run}/run.json`));
@@ -155,11 +107,11 @@ test.inFolder("more warnings of the scheduler do not end a job before it has sav
         model.init.intermediate_size=2048`,
     inJob(),
   );
-  await until(session, "a step", () => stepsIn(run, "train") >= 1);
-  session.kill("SIGUSR2");
-  await until(session, "the answer", () => session.said().includes("SIGUSR2: finishing the work"));
+  await session.reaches("a step", () => stepsIn(run, "train") >= 1);
+  session.child.kill("SIGUSR2");
+  await session.reaches("the answer", () => session.err.includes("SIGUSR2: finishing the work"));
   for (const signal of ["SIGUSR2", "SIGTERM", "SIGTERM"] as const) {
-    if (!session.ended()) session.kill(signal);
+    if (!session.hasEnded) session.child.kill(signal);
   }
   const { code, err } = await session.end;
   assert.equal(code, EXIT.resumable, err);
@@ -169,11 +121,9 @@ test.inFolder("more warnings of the scheduler do not end a job before it has sav
 
 test.inFolder("a run saves and ends with 75 before its job ends, also without a signal", async (folder) => {
   const config = await tinyConfig(folder), run = `${folder}/run`;
-  const result = await rgx(
-    argv`train ${config} --output-dir ${run} training.max_steps=100000`,
-    "",
-    inJob(0, { SLURM_JOB_END_TIME: `${Math.round(Date.now() / 1000) + 12}` }),
-  );
+  const result = await rgx(argv`train ${config} --output-dir ${run} training.max_steps=100000`, {
+    env: inJob(0, { SLURM_JOB_END_TIME: `${Math.round(Date.now() / 1000) + 12}` }),
+  });
   assert.equal(result.code, EXIT.resumable, result.err);
   assert.match(result.err, /warning: the run takes about .*, the job ends in \d+ s/);
   assert.match(result.err, /the end of the job: finishing the work under way/);
@@ -198,36 +148,23 @@ test.inFolder("a job that is restarted many times without making a step gives up
   };
   const sessions = Array.from({ length: 20 }, (_, restart) => ({ ...session, restart }));
   await Deno.writeTextFile(`${run}/run.json`, JSON.stringify({ sessions }));
-  const result = await rgx(["train", config, "--output-dir", run], "", inJob(20));
-  assert.equal(result.code, 1, result.err);
-  assertClean(result);
-  assert.match(result.err, /job 4711 was started 20 times in a row at the beginning/);
-  const other = await rgx(
-    ["train", config, "--output-dir", run, "--resume"],
-    "",
-    inJob(0, { SLURM_JOB_ID: "4712" }),
-  );
-  assert.equal(other.code, 0, other.err);
+  const train = ["train", config, "--output-dir", run];
+  const often = "job 4711 was started 20 times in a row at the beginning";
+  await refuses([[train, often]], { env: inJob(20), code: 1 });
+  await succeeds(["train", config, "--output-dir", run, "--resume"], {
+    env: inJob(0, { SLURM_JOB_ID: "4712" }),
+  });
 });
 
 test.inFolder("several processes are refused before any of them touches the folder", async (folder) => {
   const config = await tinyConfig(folder);
   const step = { SLURM_STEP_ID: "0", SLURM_STEP_NUM_TASKS: "2", SLURM_PROCID: "1" };
-  const result = await rgx(
-    ["train", config, "--output-dir", `${folder}/run`],
-    "",
-    inJob(0, step),
-  );
-  assert.equal(result.code, 2, result.err);
-  assertClean(result);
-  assert.match(result.err, /srun has started 2 processes without MPI: each would be alone/);
-  assert.match(result.err, /srun --ntasks=1/);
-  const bench = await rgx(["bench", "--models", "x", "--tasks", "chain_sum"], "", inJob(0, step));
-  assert.equal(bench.code, 2, bench.err);
-  assert.match(bench.err, /srun has started 2 processes without MPI: each would be alone/);
-  const one = await rgx(["generate", "--model", "x", "--prompt", "x"], "", inJob(0, step));
-  assert.equal(one.code, 2, one.err);
-  assert.match(one.err, /process 1 of 2 .*this command is one process/);
+  const alone = "srun has started 2 processes without MPI: each would be alone";
+  await refuses([
+    [argv`train ${config} --output-dir ${folder}/run`, alone, "srun --ntasks=1"],
+    [argv`bench --models x --tasks chain_sum`, alone],
+    [argv`generate --model x --prompt x`, /process 1 of 2 .*this command is one process/],
+  ], { env: inJob(0, step) });
   assert.ok(!await Deno.stat(`${folder}/run`).then(() => true, () => false));
 });
 
@@ -239,8 +176,9 @@ Deno.test("rgx doctor reports what a job has, what contradicts it, and whether a
     SLURM_NTASKS: "2",
     SLURM_CPUS_PER_TASK: "600",
   });
-  const fits = await rgx(["doctor", "quickstart", "--json"], "", { ...env, RGX_NUM_THREADS: "1" });
-  assert.equal(fits.code, 0, fits.err);
+  const fits = await succeeds(["doctor", "quickstart", "--json"], {
+    env: { ...env, RGX_NUM_THREADS: "1" },
+  });
   const { job, fit, advice, memory_limited_by } = JSON.parse(lines(fits.out).at(-1)!);
   assert.deepEqual(
     [job.id, job.restarts, job.cpus, job.threads, job.memory_bytes, job.gpus, job.visible_gpus],
@@ -263,18 +201,14 @@ Deno.test("rgx doctor reports what a job has, what contradicts it, and whether a
     assert.match(fits.err.replaceAll("\n", " "), warned);
   }
 
-  const tight = await rgx(
-    ["doctor", "quickstart"],
-    "",
-    inJob(0, { SLURM_MEM_PER_NODE: "150", SLURM_JOB_END_TIME: "" }),
-  );
+  const tight = await rgx(["doctor", "quickstart"], {
+    env: inJob(0, { SLURM_MEM_PER_NODE: "150", SLURM_JOB_END_TIME: "" }),
+  });
   assert.equal(tight.code, 1, tight.err);
   assertClean(tight);
   assert.match(
     tight.out.replaceAll("\n", " "),
     /needs 2\d\d MB, .* all that SLURM gave the job/,
   );
-  const wrong = await rgx(["doctor", "quickstart", "training.max_step=3"]);
-  assert.equal(wrong.code, 2);
-  assert.match(wrong.err, /did you mean max_steps/);
+  await refuses([[["doctor", "quickstart", "training.max_step=3"], "did you mean max_steps"]]);
 });

@@ -1,6 +1,6 @@
 /** Training on several ranks, as processes that Open MPI and MPICH start. */
 import assert from "node:assert/strict";
-import { withFolder } from "../../core/testing.ts";
+import { test, withFolder } from "../../core/testing.ts";
 import {
   hasBothMpis,
   launch,
@@ -12,7 +12,7 @@ import { NEEDED, needs } from "../skipped.ts";
 import { hasSmallDisk, withSmallDisk } from "../small_disk.ts";
 import { MOMENTS } from "./mortal_rank_testing.ts";
 import { type Ended, lineCount, signalled, type Target } from "./ranks_testing.ts";
-import { assertSameRun, rgx, rgxProgram, tinyConfig } from "../support.ts";
+import { assertSameRun, rgx, rgxProgram, succeeds, tinyConfig } from "../support.ts";
 
 /** Four micro-batches of one prompt each. */
 const FOUR = [
@@ -35,33 +35,30 @@ function train(
   });
 }
 
-Deno.test({
-  name: "2 and 4 ranks, the latter with divided states, end with the bytes of one process",
-  ignore: needs(hasBothMpis, NEEDED.mpi),
-  fn: async () => {
-    await withFolder(async (dir) => {
-      const config = await tinyConfig(dir);
-      const alone = await rgx(["train", config, ...FOUR, "--output-dir", `${dir}/1`]);
-      assert.equal(alone.code, 0, alone.err);
-      // Each launcher's transport has its own tests (cluster/ranks/mpi).
-      for (const [i, ranks] of [2, 4].entries()) {
-        const run = `${dir}/${ranks}`, launcher = launchers[i]!;
-        const { code, err } = await train(launcher, ranks, [
-          config,
-          ...FOUR,
-          ...(ranks === 4 ? ["training.zero=1"] : []),
-          "--output-dir",
-          run,
-        ]);
-        assert.equal(code, 0, err);
-        await assertSameRun(run, `${dir}/1`);
-        const state = "latest/optimizer.safetensors";
-        await assertSameRun(run, `${dir}/1`, state);
-        assert.equal(err.match(/^Time /gm)?.length, 1, "only the first rank prints");
-      }
-    });
+test.inFolder(
+  "2 and 4 ranks, the latter with divided states, end with the bytes of one process",
+  async (dir) => {
+    const config = await tinyConfig(dir);
+    await succeeds(["train", config, ...FOUR, "--output-dir", `${dir}/1`]);
+    // Each launcher's transport has its own tests (cluster/ranks/mpi).
+    for (const [i, ranks] of [2, 4].entries()) {
+      const run = `${dir}/${ranks}`, launcher = launchers[i]!;
+      const { code, err } = await train(launcher, ranks, [
+        config,
+        ...FOUR,
+        ...(ranks === 4 ? ["training.zero=1"] : []),
+        "--output-dir",
+        run,
+      ]);
+      assert.equal(code, 0, err);
+      await assertSameRun(run, `${dir}/1`);
+      const state = "latest/optimizer.safetensors";
+      await assertSameRun(run, `${dir}/1`, state);
+      assert.equal(err.match(/^Time /gm)?.length, 1, "only the first rank prints");
+    }
   },
-});
+  needs(hasBothMpis, NEEDED.mpi),
+);
 
 /** Starts `rgx train`, waits until metrics.jsonl has some lines, and sends a signal to rank 1. */
 function interrupted(
@@ -107,8 +104,7 @@ Deno.test({
       const sizes = argv`sft.max_steps=4 sft.per_device_train_batch_size=4
         sft.gradient_accumulation_steps=4 training.max_steps=6 training.save_steps=1
         training.eval_strategy=steps training.eval_steps=3 ${FOUR}`;
-      const alone = await rgx(["train", config, ...sizes, "--output-dir", `${dir}/1`]);
-      assert.equal(alone.code, 0, alone.err);
+      await succeeds(["train", config, ...sizes, "--output-dir", `${dir}/1`]);
       const program = rgxProgram(["train", config, ...sizes, "--output-dir", run, "--resume"]);
       const [mortal] = program.splice(program.findIndex((word) => word.endsWith("/main.ts")), 1);
       program.splice(
@@ -138,102 +134,87 @@ Deno.test({
   },
 });
 
-Deno.test({
-  name: "rgx train --ranks starts them; a killed or hanging process ends all, and it is said why",
-  ignore: needs(hasBothMpis, NEEDED.mpi),
-  fn: async () => {
-    await withFolder(async (dir) => {
-      const config = await tinyConfig(dir);
-      const start = (args: readonly string[], env: Record<string, string>) =>
-        rgx(["train", ...args, "training.max_steps=200", "--ranks", "2"], "", {
+test.inFolder(
+  "rgx train --ranks starts them; a killed or hanging process ends all, and it is said why",
+  async (dir) => {
+    const config = await tinyConfig(dir);
+    const start = (args: readonly string[], env: Record<string, string>) =>
+      rgx(["train", ...args, "training.max_steps=200", "--ranks", "2"], {
+        env: {
           RGX_NUM_THREADS: "1",
           ...env,
-        });
-      for (
-        const [signal, target, exit, said] of [
-          ["SIGKILL", 1, 75, /^error: a rank was killed .*\nhelp: .*checkpoint-\d+ is kept.*\n$/m],
-          ["SIGSTOP", 1, 75, /error: rank 1 is lost: it has been silent for too long/],
-          ["SIGKILL", "launcher", 75, /error: the launcher was killed \(\w+, SIGKILL\), so all/],
-          ["SIGKILL", "starter", 137, /error: the process that has started the ranks was killed/],
-        ] as const
-      ) {
-        const run = `${dir}/${signal}-${target}`;
-        const { code, err } = await interrupted(signal, 34, run, start, config, target);
-        assert.equal(code, exit, err);
-        assert.match(err, said);
-      }
-      const whole = ["train", config, ...FOUR, "--output-dir", `${dir}/whole`];
-      const done = await rgx([...whole, "--ranks", "2"], "", { RGX_NUM_THREADS: "1" });
-      assert.equal(done.code, 0, done.err);
-      const alone = await rgx(["train", config, ...FOUR, "--output-dir", `${dir}/alone`]);
-      assert.equal(alone.code, 0, alone.err);
-      await assertSameRun(`${dir}/whole`, `${dir}/alone`);
-    });
-  },
-});
-
-Deno.test({
-  name: "an error that all ranks have is printed once, and ends all with its code",
-  ignore: needs(hasBothMpis, NEEDED.mpi),
-  fn: async () => {
-    await withFolder(async (dir) => {
-      const config = await tinyConfig(dir);
-      const wrong = await train(launchers[0]!, 2, [config, "training.max_stepz=3"]);
-      assert.equal(wrong.code, 2);
-      assert.equal(wrong.err.match(/unknown key, did you mean max_steps/g)?.length, 1, wrong.err);
-      await Deno.mkdir(`${dir}/taken`, { recursive: true });
-      await Deno.writeTextFile(`${dir}/taken/notes.txt`, "mine");
-      const taken = await train(launchers[1]!, 2, [config, "--output-dir", `${dir}/taken`]);
-      assert.equal(taken.code, 2);
-      assert.equal(taken.err.match(/output_dir is not empty/g)?.length, 1, taken.err);
-    });
-  },
-});
-
-Deno.test({
-  name: "keys that ask for ranks look for the launcher once",
-  ignore: needs(hasBothMpis, NEEDED.mpi),
-  fn: async () => {
-    await withFolder(async (dir) => {
-      const config = await tinyConfig(dir), calls = `${dir}/calls`;
-      await Deno.writeTextFile(
-        `${dir}/mpirun`,
-        `#!/bin/sh\necho "$1" >> ${calls}\necho "mpirun (Open MPI) 4.1.4"\n`,
-        { mode: 0o755 },
-      );
-      const keys = ["training.n_gpus_per_node=2", "--device", "wasm"];
-      const { code, err } = await rgx(["train", config, ...keys], "", {
-        PATH: `${dir}:${Deno.env.get("PATH")}`,
+        },
       });
-      assert.equal(code, 0, err);
-      assert.equal(await Deno.readTextFile(calls), "--version\n--bind-to\n", err);
-    });
+    for (
+      const [signal, target, exit, said] of [
+        ["SIGKILL", 1, 75, /^error: a rank was killed .*\nhelp: .*checkpoint-\d+ is kept.*\n$/m],
+        ["SIGSTOP", 1, 75, /error: rank 1 is lost: it has been silent for too long/],
+        ["SIGKILL", "launcher", 75, /error: the launcher was killed \(\w+, SIGKILL\), so all/],
+        ["SIGKILL", "starter", 137, /error: the process that has started the ranks was killed/],
+      ] as const
+    ) {
+      const run = `${dir}/${signal}-${target}`;
+      const { code, err } = await interrupted(signal, 34, run, start, config, target);
+      assert.equal(code, exit, err);
+      assert.match(err, said);
+    }
+    const whole = ["train", config, ...FOUR, "--output-dir", `${dir}/whole`];
+    await succeeds([...whole, "--ranks", "2"], { env: { RGX_NUM_THREADS: "1" } });
+    await succeeds(["train", config, ...FOUR, "--output-dir", `${dir}/alone`]);
+    await assertSameRun(`${dir}/whole`, `${dir}/alone`);
   },
-});
+  needs(hasBothMpis, NEEDED.mpi),
+);
 
-Deno.test({
-  name: "a rank that fails alone ends all, and its message is the last",
-  ignore: needs(hasBothMpis, NEEDED.mpi) || needs(hasSmallDisk, NEEDED.smallDisk),
-  fn: async () => {
-    await withFolder(async (dir) => {
-      const config = await tinyConfig(dir);
-      const sizes = ["sft.max_steps=0", "training.max_steps=400", "training.save_steps=1"];
-      for (const launcher of launchers) {
-        // The first rank writes checkpoints, until the disk is full.
-        await withSmallDisk("400k", async (disk) => {
-          const { code, err } = await train(
-            launcher,
-            2,
-            argv`${config} ${sizes} training.save_total_limit=null --output-dir ${disk}/run`,
-          );
-          assert.equal(code, 75, err);
-          assert.equal(err.match(/^error:/gm)?.length, 1, err);
-          const [error, help] = err.trim().split(/^(?=help: )/m).map((text) => text.split("\n"));
-          assert.match(error!.at(-2)!, /^error: .* cannot write .*: the disk is full$/, err);
-          assert.match(help![0]!, /^help: Free some space/);
-          assert.doesNotMatch(err, /MPI_Abort/);
-        });
-      }
-    });
+test.inFolder(
+  "an error that all ranks have is printed once, and ends all with its code",
+  async (dir) => {
+    const config = await tinyConfig(dir);
+    const wrong = await train(launchers[0]!, 2, [config, "training.max_stepz=3"]);
+    assert.equal(wrong.code, 2);
+    assert.equal(wrong.err.match(/unknown key, did you mean max_steps/g)?.length, 1, wrong.err);
+    await Deno.mkdir(`${dir}/taken`, { recursive: true });
+    await Deno.writeTextFile(`${dir}/taken/notes.txt`, "mine");
+    const taken = await train(launchers[1]!, 2, [config, "--output-dir", `${dir}/taken`]);
+    assert.equal(taken.code, 2);
+    assert.equal(taken.err.match(/output_dir is not empty/g)?.length, 1, taken.err);
   },
-});
+  needs(hasBothMpis, NEEDED.mpi),
+);
+
+test.inFolder("keys that ask for ranks look for the launcher once", async (dir) => {
+  const config = await tinyConfig(dir), calls = `${dir}/calls`;
+  await Deno.writeTextFile(
+    `${dir}/mpirun`,
+    `#!/bin/sh\necho "$1" >> ${calls}\necho "mpirun (Open MPI) 4.1.4"\n`,
+    { mode: 0o755 },
+  );
+  const keys = ["training.n_gpus_per_node=2", "--device", "wasm"];
+  const { err } = await succeeds(["train", config, ...keys], {
+    env: {
+      PATH: `${dir}:${Deno.env.get("PATH")}`,
+    },
+  });
+  assert.equal(await Deno.readTextFile(calls), "--version\n--bind-to\n", err);
+}, needs(hasBothMpis, NEEDED.mpi));
+
+test.inFolder("a rank that fails alone ends all, and its message is the last", async (dir) => {
+  const config = await tinyConfig(dir);
+  const sizes = ["sft.max_steps=0", "training.max_steps=400", "training.save_steps=1"];
+  for (const launcher of launchers) {
+    // The first rank writes checkpoints, until the disk is full.
+    await withSmallDisk("400k", async (disk) => {
+      const { code, err } = await train(
+        launcher,
+        2,
+        argv`${config} ${sizes} training.save_total_limit=null --output-dir ${disk}/run`,
+      );
+      assert.equal(code, 75, err);
+      assert.equal(err.match(/^error:/gm)?.length, 1, err);
+      const [error, help] = err.trim().split(/^(?=help: )/m).map((text) => text.split("\n"));
+      assert.match(error!.at(-2)!, /^error: .* cannot write .*: the disk is full$/, err);
+      assert.match(help![0]!, /^help: Free some space/);
+      assert.doesNotMatch(err, /MPI_Abort/);
+    });
+  }
+}, needs(hasBothMpis, NEEDED.mpi) || needs(hasSmallDisk, NEEDED.smallDisk));

@@ -18,7 +18,7 @@ import {
 import { until } from "./waiting.ts";
 import { argv } from "../command_line.ts";
 import { NEEDED, needs } from "../skipped.ts";
-import { assertSameRun, readMetrics, rgxProgram, TINY } from "../support.ts";
+import { assertSameRun, namesIn, readMetrics, rgxProgram, TINY } from "../support.ts";
 
 async function writeConfigs(folder: string): Promise<void> {
   const rewards = "rewards: [{ name: correctness }, { name: format_answer, weight: 0.5 }, " +
@@ -132,7 +132,7 @@ Deno.test({
           const runs = log.match(/^model /gm)?.length;
           assert.equal(runs, Number(restarts) + 1, "all runs are in one log");
           await assertSameRun(limited.folder, `${folder}/whole`);
-          const marks = [...Deno.readDirSync(`${folder}/logs`)].map(({ name }) => name);
+          const marks = namesIn(`${folder}/logs`);
           assert.deepEqual(marks.filter((name) => name.startsWith(".limited")), []);
         },
       );
@@ -170,7 +170,7 @@ async function checkBenchmark({ folder, cluster }: Workplace, jobs: string[]): P
   // The samples that exist are joined and plotted. The missing ones make the job fail.
   assert.match(await job(join).ended(), /^FAILED 1:0 0$/);
   assert.match(await logOfElement(`${join}_0`), /8 samples have no answer/);
-  const names = () => [...Deno.readDirSync(`${folder}/res`)].map(({ name }) => name).sort();
+  const names = () => namesIn(`${folder}/res`);
   const results = () => names().filter((name) => name.startsWith("results_all_tasks_"));
   assert.equal(results().length, 1, names().join(" "));
   assert.ok(names().some((name) => /\.png$/.test(name)), names().join(" "));

@@ -66,12 +66,10 @@ export async function withCluster(work: (at: Workplace) => Promise<void>): Promi
     await Deno.mkdir(state);
     const cluster = await ThrowawayCluster.start(state);
     const call = async (...args: string[]) => {
-      const { code, out, err } = await rgx(
-        args,
-        "",
-        { ...cluster.env, RGX_DEVICE: "wasm" },
-        folder,
-      );
+      const { code, out, err } = await rgx(args, {
+        env: { ...cluster.env, RGX_DEVICE: "wasm" },
+        cwd: folder,
+      });
       assert.equal(code, 0, `rgx ${args.join(" ")}\n${err}`);
       return out;
     };

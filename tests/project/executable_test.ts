@@ -10,6 +10,7 @@ import { versionLine } from "../../core/version.ts";
 import { argv } from "../command_line.ts";
 import { hasWebgpu } from "../../kernels/devices/webgpu/testing.ts";
 import { NEEDED, needs } from "../skipped.ts";
+import { namesIn } from "../support.ts";
 
 const executable = new URL("../../dist/rgx", import.meta.url).pathname;
 const built = await exists(executable);
@@ -92,9 +93,7 @@ Deno.test({
       assert.equal(summary.steps, 2);
       assert.equal(summary.eval_after.total, 16);
       assert.ok(await exists(`${folder}/${summary.checkpoint}`), summary.checkpoint);
-      assert.deepEqual([...Deno.readDirSync(env.TRACKIO_DIR)].map(({ name }) => name), [
-        "huggingface.db",
-      ]);
+      assert.deepEqual(namesIn(env.TRACKIO_DIR), ["huggingface.db"]);
       const more = await run(folder, [...short, "training.max_steps=3", "--resume"], env);
       assert.equal(more.code, 0, more.err);
       assert.equal(JSON.parse(more.out.trimEnd().split("\n").at(-1)!).steps, 3);

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { type ConfigOverrides, createDataset, RgxError, SingleTurnEnv, train } from "../../mod.ts";
 import settings from "../../deno.json" with { type: "json" };
 import { buildPackage } from "../../tools/package/build.ts";
-import { root } from "../support.ts";
+import { namesIn, root } from "../support.ts";
 
 Deno.test("every export has a comment, and every function is in an example that is run", async () => {
   const { stdout } = await new Deno.Command(Deno.execPath(), {
@@ -150,7 +150,7 @@ Deno.test("a run, an error and a stop neither print anything nor end the process
     assert.equal(summary.status, "stopped");
     // There were events that a command would print.
     assert.ok(said.warning > 0 && said.advice > 0, JSON.stringify(said));
-    const files = [...Deno.readDirSync(`${folder}/run`)].map(({ name }) => name);
+    const files = namesIn(`${folder}/run`);
     assert.ok(files.includes("runs"), `TensorBoard's events are missing: ${files.join(" ")}`);
     const again = train({ config: "quickstart", overrides, env, device: "wasm", threads: 1 });
     await assert.rejects(again, (error) => error instanceof RgxError);

@@ -1,11 +1,11 @@
 /** The package for Node and Bun (`build:package --npm`), installed as docs/library.md says. */
 import assert from "node:assert/strict";
-import { withFolder } from "../../core/testing.ts";
+import { test } from "../../core/testing.ts";
 import settings from "../../deno.json" with { type: "json" };
 import * as tasks from "../../library/tasks.ts";
 import { buildNpmPackage } from "../../tools/package/npm.ts";
 import { NEEDED, needs } from "../skipped.ts";
-import { root } from "../support.ts";
+import { namesIn, root } from "../support.ts";
 
 const node = Deno.env.get("RGX_TEST_NODE") ?? "node";
 /** Bun is tried where it is named. */
@@ -66,49 +66,47 @@ const misspelt: ConfigObject = { training: { learnig_rate: 1e-6 } };
 console.log(question, config, misspelt);
 `;
 
-Deno.test({
-  name: "the npm package works in Node and Bun, and has the types of the library",
-  ignore: needs(await isThere(node, 22) && await isThere("npm", 8), NEEDED.node),
-  async fn() {
-    await withFolder(async (folder) => {
-      const packed = "rgx-npm.tgz";
-      await buildNpmPackage(`${folder}/${packed}`);
-      assert.deepEqual([...Deno.readDirSync(folder)].map(({ name }) => name), [packed]);
-      const page = await Deno.readTextFile(new URL("docs/library.md", root));
-      assert.match(page, /npm install \.\.\/rgx\/dist\/rgx-npm\.tgz /);
+test.inFolder(
+  "the npm package works in Node and Bun, and has the types of the library",
+  async (folder) => {
+    const packed = "rgx-npm.tgz";
+    await buildNpmPackage(`${folder}/${packed}`);
+    assert.deepEqual(namesIn(folder), [packed]);
+    const page = await Deno.readTextFile(new URL("docs/library.md", root));
+    assert.match(page, /npm install \.\.\/rgx\/dist\/rgx-npm\.tgz /);
 
-      // npm takes the package. The rest of npm install comes from Deno's cache: a test must not
-      // need a registry.
-      const view = ["pack", "--dry-run", "--json", `./${packed}`];
-      const [{ version, files }] = JSON.parse(await output(folder, "npm", ...view));
-      assert.equal(version, settings.version);
-      const names = files.map(({ path }: { path: string }) => path);
-      assert.ok(["mod.js", "package.json", "LICENSE"].every((name) => names.includes(name)));
-      const manifest = await output(folder, "tar", "xzOf", packed, "package/package.json");
-      const { dependencies } = JSON.parse(manifest);
-      const mine = { type: "module", dependencies };
-      await Deno.writeTextFile(`${folder}/package.json`, JSON.stringify(mine));
-      await output(folder, Deno.execPath(), "install", "--quiet", "--node-modules-dir=auto");
-      await Deno.mkdir(`${folder}/node_modules/@rgx/rgx`, { recursive: true });
-      const into = ["-C", "node_modules/@rgx/rgx", "--strip-components=1"];
-      await output(folder, "tar", "xzf", packed, ...into);
+    // npm takes the package. The rest of npm install comes from Deno's cache: a test must not
+    // need a registry.
+    const view = ["pack", "--dry-run", "--json", `./${packed}`];
+    const [{ version, files }] = JSON.parse(await output(folder, "npm", ...view));
+    assert.equal(version, settings.version);
+    const names = files.map(({ path }: { path: string }) => path);
+    assert.ok(["mod.js", "package.json", "LICENSE"].every((name) => names.includes(name)));
+    const manifest = await output(folder, "tar", "xzOf", packed, "package/package.json");
+    const { dependencies } = JSON.parse(manifest);
+    const mine = { type: "module", dependencies };
+    await Deno.writeTextFile(`${folder}/package.json`, JSON.stringify(mine));
+    await output(folder, Deno.execPath(), "install", "--quiet", "--node-modules-dir=auto");
+    await Deno.mkdir(`${folder}/node_modules/@rgx/rgx`, { recursive: true });
+    const into = ["-C", "node_modules/@rgx/rgx", "--strip-components=1"];
+    await output(folder, "tar", "xzf", packed, ...into);
 
-      await Deno.writeTextFile(`${folder}/program.js`, PROGRAM);
-      const question = "What is 2295 - 7323 - 3029 - 7037? Answer with the number only.";
-      for (const program of programs) {
-        assert.deepEqual(JSON.parse(await output(folder, program, "program.js")), {
-          question,
-          scores: [1, 1],
-          steps: [7, 32],
-          wrong: [true, true],
-          wilson: true,
-          problems: allProblems(tasks),
-          globals: "undefined",
-        }, program);
-      }
-      await Deno.writeTextFile(`${folder}/typed.ts`, TYPED);
-      const check = ["check", "--node-modules-dir=manual", "--quiet", "typed.ts"];
-      await output(folder, Deno.execPath(), ...check);
-    });
+    await Deno.writeTextFile(`${folder}/program.js`, PROGRAM);
+    const question = "What is 2295 - 7323 - 3029 - 7037? Answer with the number only.";
+    for (const program of programs) {
+      assert.deepEqual(JSON.parse(await output(folder, program, "program.js")), {
+        question,
+        scores: [1, 1],
+        steps: [7, 32],
+        wrong: [true, true],
+        wilson: true,
+        problems: allProblems(tasks),
+        globals: "undefined",
+      }, program);
+    }
+    await Deno.writeTextFile(`${folder}/typed.ts`, TYPED);
+    const check = ["check", "--node-modules-dir=manual", "--quiet", "typed.ts"];
+    await output(folder, Deno.execPath(), ...check);
   },
-});
+  needs(await isThere(node, 22) && await isThere("npm", 8), NEEDED.node),
+);

@@ -10,7 +10,7 @@ import config from "../../deno.json" with { type: "json" };
 import { resultFileBytes } from "../../bench/results/result_file.ts";
 import { allTasksFile } from "../../bench/results/testing.ts";
 import { goldenPath } from "../golden.ts";
-import { askHost, HOST, type Result, root } from "../support.ts";
+import { askHost, HOST, namesIn, type Result, root } from "../support.ts";
 import {
   blockWith,
   commandsOf,
@@ -27,7 +27,7 @@ const OTHERS = ["coming_from.md", "foreign_keys.md", "deviations.md"];
 const PAGES = [
   "README.md",
   "CONTRIBUTING.md",
-  ...[...Deno.readDirSync(new URL("docs/", root))].map(({ name }) => name)
+  ...namesIn(new URL("docs/", root))
     .filter((name) => name.endsWith(".md") && !OTHERS.includes(name)).sort()
     .map((name) => `docs/${name}`),
 ];

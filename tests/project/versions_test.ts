@@ -9,7 +9,7 @@ import { readRunDetails, readRunInfo } from "../../reports/dashboard/reading/run
 import { copyFolder } from "../../training/testing.ts";
 import { argv } from "../command_line.ts";
 import { goldenPath } from "../golden.ts";
-import { rgx } from "../support.ts";
+import { rgx, succeeds } from "../support.ts";
 
 const VERSIONS = goldenPath("versions/");
 
@@ -21,21 +21,18 @@ for (const format of [1]) {
     const info = await readRunInfo(found!);
     assert.deepEqual(info.problems, []);
     assert.deepEqual((await readRunDetails(info)).problems, []);
-    const resumed = await rgx(argv`train ${run}/config.yaml --output-dir ${run} --resume
+    const resumed = await succeeds(argv`train ${run}/config.yaml --output-dir ${run} --resume
       training.max_steps=6`);
-    assert.equal(resumed.code, 0, resumed.err);
     assert.match(resumed.err, /checkpoint-2/);
     assert.doesNotMatch(resumed.err, /damaged/);
     const { status, steps } = JSON.parse(await Deno.readTextFile(`${run}/run.json`));
     assert.deepEqual([status, steps], ["completed", 6]);
-    const report = await rgx(argv`report ${run}`);
-    assert.equal(report.code, 0, report.err);
+    await succeeds(argv`report ${run}`);
   });
 
   test.inFolder(`results of format ${format} are drawn, later ones refused`, async (folder) => {
     const results = `${VERSIONS}results-${format}.json`;
-    const drawn = await rgx(argv`plot ${results} --output ${folder}/chart.png`);
-    assert.equal(drawn.code, 0, drawn.err);
+    await succeeds(argv`plot ${results} --output ${folder}/chart.png`);
     const newer = `${folder}/results_x.json`, text = await Deno.readTextFile(results);
     await Deno.writeTextFile(newer, text.replace(`"format": ${format}`, '"format": 99'));
     const refused = await rgx(argv`plot ${newer} --output ${folder}/other.png`);

@@ -4,7 +4,7 @@
  * RGX_TEST_MODEL may be another copy of SmolLM2's GGUF file; empty leaves this model out.
  */
 import assert from "node:assert/strict";
-import { withFolder } from "../../core/testing.ts";
+import { test, withFolder } from "../../core/testing.ts";
 import { createWasmDevice } from "../../kernels/devices/wasm/device.ts";
 import type { Device } from "../../kernels/device.ts";
 import { IDS, PEFT, tokenizer, writeBase } from "../../models/adapter_testing.ts";
@@ -174,12 +174,11 @@ for (const name of ["llama", "llama3", "qwen2", "qwen3", "smollm2", "gpt2", ...F
   });
 }
 
-Deno.test({
-  name: "SmolLM2: llama.cpp computes the exported model",
-  ignore: needs(python !== undefined, NEEDED.python) ||
-    needs(smollm2 !== null, NEEDED.largeModel),
-  fn: () =>
-    withFolder((folder) =>
-      compare(smollm2!, folder, [504, 2726, 338, 253, 1123, 28, 284, 260, 3575, 314])
-    ),
-});
+test.inFolder(
+  "SmolLM2: llama.cpp computes the exported model",
+  (folder) => compare(smollm2!, folder, [504, 2726, 338, 253, 1123, 28, 284, 260, 3575, 314]),
+  {
+    ignore: needs(python !== undefined, NEEDED.python) ||
+      needs(smollm2 !== null, NEEDED.largeModel),
+  },
+);

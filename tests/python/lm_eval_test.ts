@@ -4,7 +4,7 @@
  * RGX_TEST_LM_EVAL_PYTHON is a Python with `lm_eval[api]` (pip install "lm_eval[api]").
  */
 import assert from "node:assert/strict";
-import { withFolder } from "../../core/testing.ts";
+import { test } from "../../core/testing.ts";
 import { createWasmDevice } from "../../kernels/devices/wasm/device.ts";
 import { logprobs } from "../../models/inspect/logprobs.ts";
 import { type LoadedModel, loadModel } from "../../models/load_model.ts";
@@ -12,7 +12,7 @@ import { followingText } from "../../models/tokenizers/following_text.ts";
 import { argv } from "../command_line.ts";
 import { goldenPath } from "../golden.ts";
 import { NEEDED, needs } from "../skipped.ts";
-import { lines, spawnRgx } from "../support.ts";
+import { jsonLines, spawnRgx } from "../support.ts";
 
 const python = Deno.env.get("RGX_TEST_LM_EVAL_PYTHON");
 const TEMPLATE = "{% for m in messages %}{{ m.content }} {% endfor %}";
@@ -77,7 +77,7 @@ async function evaluate(
   }
   return tasks.map((name) => {
     const path = found.find((path) => path.includes(`samples_${name}_`))!;
-    return lines(Deno.readTextFileSync(path)).map((line) => JSON.parse(line));
+    return jsonLines(Deno.readTextFileSync(path));
   });
 }
 
@@ -89,68 +89,65 @@ async function greedyText({ model, tokenizer, eosIds }: LoadedModel, promptIds: 
   return text.split(STOP)[0]!;
 }
 
-Deno.test({
-  name: "the LM Evaluation Harness finds what rgx logprobs and rgx generate say",
-  ignore: needs(python !== undefined, NEEDED.python),
-  fn: () =>
-    withFolder(async (folder) => {
-      const path = `${folder}/model`, data = `${folder}/questions.jsonl`;
-      await Deno.mkdir(path);
-      for (const { name } of Deno.readDirSync(goldenPath("models/stories260k"))) {
-        await Deno.copyFile(`${goldenPath("models/stories260k")}/${name}`, `${path}/${name}`);
+test.inFolder(
+  "the LM Evaluation Harness finds what rgx logprobs and rgx generate say",
+  async (folder) => {
+    const path = `${folder}/model`, data = `${folder}/questions.jsonl`;
+    await Deno.mkdir(path);
+    for (const { name } of Deno.readDirSync(goldenPath("models/stories260k"))) {
+      await Deno.copyFile(`${goldenPath("models/stories260k")}/${name}`, `${path}/${name}`);
+    }
+    await Deno.writeTextFile(`${path}/chat_template.jinja`, TEMPLATE);
+    await Deno.writeTextFile(data, QUESTIONS.map((row) => JSON.stringify(row)).join("\n"));
+    await Deno.writeTextFile(`${folder}/choices.yaml`, task(data, "rgx_choices", CHOICES));
+    await Deno.writeTextFile(`${folder}/texts.yaml`, task(data, "rgx_texts", TEXTS));
+    const child = spawnRgx(["serve", path, "--port", "0", "--served-model-name", "tiny"]);
+    const errors = new Response(child.stderr).text();
+    const reader = child.stdout.pipeThrough(new TextDecoderStream()).getReader();
+    const device = await createWasmDevice({ threads: 1 }), loaded = await loadModel(path, device);
+    try {
+      const url = (await reader.read()).value!.trim(), { model, tokenizer } = loaded;
+      const encode = (text: string) => tokenizer.encode(text, { addSpecialTokens: false });
+      const [choices, texts] = await evaluate(
+        ...[folder, "local-completions", `${url}/completions`] as const,
+        ["rgx_choices", "rgx_texts"],
+      );
+      assert.deepEqual([choices!.length, texts!.length], [3, 3]);
+      for (const { doc: { question, choices: answers }, filtered_resps } of choices!) {
+        for (const [i, answer] of answers.entries()) {
+          const ids = encode(question + answer), from = encode(question).length;
+          const scored = await logprobs(model, ids, 1);
+          const own = scored.logprobs.slice(from).map((logprob) => logprob!);
+          const isGreedy = own.every((logprob, t) => logprob === scored.top[from + t]![0]!.logprob);
+          const [found, greedy] = filtered_resps[i]!;
+          const sum = own.reduce((a, b) => a + b, 0);
+          assert.ok(
+            Math.abs(Number(found) - sum) < 1e-3,
+            `${question}${answer}: ${found} ${sum}`,
+          );
+          assert.equal(greedy, isGreedy ? "True" : "False");
+        }
       }
-      await Deno.writeTextFile(`${path}/chat_template.jinja`, TEMPLATE);
-      await Deno.writeTextFile(data, QUESTIONS.map((row) => JSON.stringify(row)).join("\n"));
-      await Deno.writeTextFile(`${folder}/choices.yaml`, task(data, "rgx_choices", CHOICES));
-      await Deno.writeTextFile(`${folder}/texts.yaml`, task(data, "rgx_texts", TEXTS));
-      const child = spawnRgx(["serve", path, "--port", "0", "--served-model-name", "tiny"]);
-      const errors = new Response(child.stderr).text();
-      const reader = child.stdout.pipeThrough(new TextDecoderStream()).getReader();
-      const device = await createWasmDevice({ threads: 1 }), loaded = await loadModel(path, device);
-      try {
-        const url = (await reader.read()).value!.trim(), { model, tokenizer } = loaded;
-        const encode = (text: string) => tokenizer.encode(text, { addSpecialTokens: false });
-        const [choices, texts] = await evaluate(
-          ...[folder, "local-completions", `${url}/completions`] as const,
-          ["rgx_choices", "rgx_texts"],
-        );
-        assert.deepEqual([choices!.length, texts!.length], [3, 3]);
-        for (const { doc: { question, choices: answers }, filtered_resps } of choices!) {
-          for (const [i, answer] of answers.entries()) {
-            const ids = encode(question + answer), from = encode(question).length;
-            const scored = await logprobs(model, ids, 1);
-            const own = scored.logprobs.slice(from).map((logprob) => logprob!);
-            const isGreedy = own.every((logprob, t) =>
-              logprob === scored.top[from + t]![0]!.logprob
-            );
-            const [found, greedy] = filtered_resps[i]!;
-            const sum = own.reduce((a, b) => a + b, 0);
-            assert.ok(
-              Math.abs(Number(found) - sum) < 1e-3,
-              `${question}${answer}: ${found} ${sum}`,
-            );
-            assert.equal(greedy, isGreedy ? "True" : "False");
-          }
-        }
-        for (const { doc: { question }, filtered_resps } of texts!) {
-          assert.equal(filtered_resps[0], await greedyText(loaded, encode(question)));
-        }
-        const [chats] = await evaluate(
-          ...[folder, "local-chat-completions", `${url}/chat/completions`] as const,
-          ["rgx_texts"],
-          ["--apply_chat_template"],
-        );
-        for (const { doc: { question }, filtered_resps } of chats!) {
-          const prompt = tokenizer.applyChatTemplate([{ role: "user", content: question }])!;
-          assert.equal(filtered_resps[0], await greedyText(loaded, encode(prompt)));
-        }
-      } finally {
-        child.kill("SIGTERM");
-        await reader.cancel();
-        await child.status;
-        assert.doesNotMatch(await errors, /internal error/);
-        loaded.model.dispose();
-        device.close();
+      for (const { doc: { question }, filtered_resps } of texts!) {
+        assert.equal(filtered_resps[0], await greedyText(loaded, encode(question)));
       }
-    }),
-});
+      const [chats] = await evaluate(
+        ...[folder, "local-chat-completions", `${url}/chat/completions`] as const,
+        ["rgx_texts"],
+        ["--apply_chat_template"],
+      );
+      for (const { doc: { question }, filtered_resps } of chats!) {
+        const prompt = tokenizer.applyChatTemplate([{ role: "user", content: question }])!;
+        assert.equal(filtered_resps[0], await greedyText(loaded, encode(prompt)));
+      }
+    } finally {
+      child.kill("SIGTERM");
+      await reader.cancel();
+      await child.status;
+      assert.doesNotMatch(await errors, /internal error/);
+      loaded.model.dispose();
+      device.close();
+    }
+  },
+  needs(python !== undefined, NEEDED.python),
+);

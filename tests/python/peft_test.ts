@@ -5,7 +5,7 @@
  * model out.
  */
 import assert from "node:assert/strict";
-import { withFolder } from "../../core/testing.ts";
+import { test, withFolder } from "../../core/testing.ts";
 import { convertModel } from "../../models/export/convert.ts";
 import { createCharacterTokenizer } from "../../models/tokenizers/character_tokenizer.ts";
 import { loadModel } from "../../models/load_model.ts";
@@ -261,21 +261,20 @@ for (const name of ["llama", "llama3", "mistral", "qwen2", "qwen3", "smollm2", "
   });
 }
 
-Deno.test({
-  name: "SmolLM2: what rgx trained PEFT computes",
-  ignore: needs(python !== undefined, NEEDED.python) ||
+test.inFolder(
+  "SmolLM2: what rgx trained PEFT computes",
+  async (folder) => {
+    const base = `${folder}/smollm2`;
+    await convertModel(smollm2!, { output: base });
+    const ids = [504, 2726, 338, 253, 1123, 28, 284, 260, 3575, 314, 216, 34];
+    const jobs: Job[] = [];
+    for (const kind of ["rslora", "head"]) {
+      const adapter = await train(base, folder, kind, RGX_ADAPTERS[kind]!, 1e-3);
+      const output = `${folder}/${kind}.f32`;
+      jobs.push({ what: `SmolLM2, rgx, ${kind}`, base, adapter, make: null, ids, output });
+    }
+    await compare(jobs);
+  },
+  needs(python !== undefined, NEEDED.python) ||
     needs(smollm2 !== null, NEEDED.largeModel),
-  fn: () =>
-    withFolder(async (folder) => {
-      const base = `${folder}/smollm2`;
-      await convertModel(smollm2!, { output: base });
-      const ids = [504, 2726, 338, 253, 1123, 28, 284, 260, 3575, 314, 216, 34];
-      const jobs: Job[] = [];
-      for (const kind of ["rslora", "head"]) {
-        const adapter = await train(base, folder, kind, RGX_ADAPTERS[kind]!, 1e-3);
-        const output = `${folder}/${kind}.f32`;
-        jobs.push({ what: `SmolLM2, rgx, ${kind}`, base, adapter, make: null, ids, output });
-      }
-      await compare(jobs);
-    }),
-});
+);

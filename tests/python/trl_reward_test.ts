@@ -3,12 +3,12 @@
  * `examples/trl_reward.py`. RGX_TEST_TRL_PYTHON is a Python that has trl, torch and datasets.
  */
 import assert from "node:assert/strict";
-import { withFolder } from "../../core/testing.ts";
+import { test } from "../../core/testing.ts";
 import { createRubric } from "../../rewards/rubric.ts";
 import { startScoreServer } from "../../cli/scoring/score.ts";
 import { goldenPath } from "../golden.ts";
 import { NEEDED, needs } from "../skipped.ts";
-import { rgx, root } from "../support.ts";
+import { root, succeeds } from "../support.ts";
 
 const python = Deno.env.get("RGX_TEST_TRL_PYTHON");
 
@@ -31,53 +31,48 @@ print(json.dumps([log["rewards/rgx_reward/mean"] for log in trainer.state.log_hi
                   if "rewards/rgx_reward/mean" in log]))
 `;
 
-Deno.test({
-  name: "TRL's GRPOTrainer trains with rewards that rgx serves",
-  ignore: needs(python !== undefined, NEEDED.python),
-  fn: () =>
-    withFolder(async (folder) => {
-      const data = `${folder}/data.jsonl`;
-      const export_ = ["tasks", "export", "chain_sum", "--format", "trl", "--splits", "train=8"];
-      assert.equal((await rgx([...export_, "--output", data])).code, 0);
-      const rubric = createRubric([
-        { name: "brevity", weight: 1, params: {} },
-        { name: "rg_tag_count", weight: 1, params: {} },
-        { name: "repetition_penalty", weight: 1, params: {} },
-      ]);
-      const seen: number[] = [];
-      const counted = {
-        ...rubric,
-        score: (samples: Parameters<typeof rubric.score>[0]) => {
-          seen.push(samples.length);
-          for (const { completionIds, info } of samples) {
-            assert.ok(completionIds.length > 0);
-            assert.equal(info["source_dataset"], "chain_sum");
-          }
-          return rubric.score(samples);
-        },
-      };
-      const defects: unknown[] = [];
-      const server = startScoreServer(counted, {
-        hostname: "127.0.0.1",
-        port: 0,
-        maxCompletionLength: 12,
-        onDefect: (error) => defects.push(error),
-      });
-      try {
-        const child = await new Deno.Command(python!, {
-          args: ["-c", SCRIPT, goldenPath("models/tinystories-656k"), data, `${folder}/out`],
-          cwd: new URL("examples", root),
-          env: { RGX_SCORE_URL: server.url, HF_HUB_OFFLINE: "1", CUDA_VISIBLE_DEVICES: "" },
-        }).output();
-        const decode = (bytes: Uint8Array) => new TextDecoder().decode(bytes);
-        assert.ok(child.success, decode(child.stderr).slice(-3000));
-        const means: number[] = JSON.parse(decode(child.stdout).trimEnd().split("\n").at(-1)!);
-        assert.equal(means.length, 2);
-        assert.ok(means.every(Number.isFinite), String(means));
-        assert.deepEqual(seen, [4, 4]);
-        assert.deepEqual(defects, []);
-      } finally {
-        await server.close();
+test.inFolder("TRL's GRPOTrainer trains with rewards that rgx serves", async (folder) => {
+  const data = `${folder}/data.jsonl`;
+  const export_ = ["tasks", "export", "chain_sum", "--format", "trl", "--splits", "train=8"];
+  await succeeds([...export_, "--output", data]);
+  const rubric = createRubric([
+    { name: "brevity", weight: 1, params: {} },
+    { name: "rg_tag_count", weight: 1, params: {} },
+    { name: "repetition_penalty", weight: 1, params: {} },
+  ]);
+  const seen: number[] = [];
+  const counted = {
+    ...rubric,
+    score: (samples: Parameters<typeof rubric.score>[0]) => {
+      seen.push(samples.length);
+      for (const { completionIds, info } of samples) {
+        assert.ok(completionIds.length > 0);
+        assert.equal(info["source_dataset"], "chain_sum");
       }
-    }),
-});
+      return rubric.score(samples);
+    },
+  };
+  const defects: unknown[] = [];
+  const server = startScoreServer(counted, {
+    hostname: "127.0.0.1",
+    port: 0,
+    maxCompletionLength: 12,
+    onDefect: (error) => defects.push(error),
+  });
+  try {
+    const child = await new Deno.Command(python!, {
+      args: ["-c", SCRIPT, goldenPath("models/tinystories-656k"), data, `${folder}/out`],
+      cwd: new URL("examples", root),
+      env: { RGX_SCORE_URL: server.url, HF_HUB_OFFLINE: "1", CUDA_VISIBLE_DEVICES: "" },
+    }).output();
+    const decode = (bytes: Uint8Array) => new TextDecoder().decode(bytes);
+    assert.ok(child.success, decode(child.stderr).slice(-3000));
+    const means: number[] = JSON.parse(decode(child.stdout).trimEnd().split("\n").at(-1)!);
+    assert.equal(means.length, 2);
+    assert.ok(means.every(Number.isFinite), String(means));
+    assert.deepEqual(seen, [4, 4]);
+    assert.deepEqual(defects, []);
+  } finally {
+    await server.close();
+  }
+}, needs(python !== undefined, NEEDED.python));
