@@ -37,14 +37,14 @@ Deno.test({
   name: "huggingface_hub finds what rgx pulled, without a connection",
   ignore: needs(hasPython, reason),
   fn: () =>
-    withHub(async (hub, cache) => {
+    withHub(async (hub) => {
       hub.add("models/org/tiny", modelFiles());
       hub.add("datasets/org/sums", [{ name: "a/train.parquet", bytes: noise(9), lfs: true }]);
-      const settings = settingsFor(hub, cache);
+      const settings = settingsFor(hub);
       const pulled = await pull(MODEL, { settings });
       const data = await pull(DATA, { settings });
       hub.seen.length = 0;
-      const env = { HF_HUB_CACHE: cache, HF_ENDPOINT: hub.url, HF_HUB_OFFLINE: "1" };
+      const env = { HF_HUB_CACHE: hub.cache, HF_ENDPOINT: hub.url, HF_HUB_OFFLINE: "1" };
       const found = await run(
         `import hashlib
 cache = scan_cache_dir()
@@ -85,16 +85,16 @@ Deno.test({
   name: "rgx does not fetch again what huggingface_hub has fetched, online and offline",
   ignore: needs(hasPython, reason),
   fn: () =>
-    withHub(async (hub, cache) => {
+    withHub(async (hub) => {
       hub.add("models/org/tiny", modelFiles());
-      const env = { HF_HUB_CACHE: cache, HF_ENDPOINT: hub.url };
+      const env = { HF_HUB_CACHE: hub.cache, HF_ENDPOINT: hub.url };
       const snapshot = await run(
         `print(json.dumps(snapshot_download("org/tiny", allow_patterns=${
           JSON.stringify(WANTED)
         })))`,
         env,
       );
-      const settings = settingsFor(hub, cache);
+      const settings = settingsFor(hub);
       const online = await pull(MODEL, { settings });
       assert.deepEqual([online.path, online.downloaded_bytes], [snapshot, 0]);
       hub.seen.length = 0;
@@ -108,16 +108,16 @@ Deno.test({
   name: "both programs pull at the same time, also with files in place of links",
   ignore: needs(hasPython, reason),
   fn: () =>
-    withHub(async (hub, cache) => {
+    withHub(async (hub) => {
       hub.add("models/org/tiny", modelFiles(noise(2_000_000)));
-      const env = { HF_HUB_CACHE: cache, HF_ENDPOINT: hub.url };
+      const env = { HF_HUB_CACHE: hub.cache, HF_ENDPOINT: hub.url };
       const code = `print(json.dumps(hf_hub_download("org/tiny", "model.safetensors")))`;
-      const settings = settingsFor(hub, cache);
+      const settings = settingsFor(hub);
       const [path, pulled] = await Promise.all([run(code, env), pull(MODEL, { settings })]);
       assert.equal(path, `${pulled.path}/model.safetensors`);
       assert.deepEqual(await Deno.readFile(path as string), noise(2_000_000));
 
-      await Deno.remove(cache, { recursive: true });
+      await Deno.remove(hub.cache, { recursive: true });
       const copied = await pull(MODEL, { settings: { ...settings, symlinks: false } });
       const offline = { ...env, HF_HUB_OFFLINE: "1", HF_HUB_DISABLE_SYMLINKS: "1" };
       assert.equal(await run(code, offline), `${copied.path}/model.safetensors`);

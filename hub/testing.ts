@@ -3,8 +3,12 @@
  * the real one, and a second server on another port serves the content of large files. Tests can
  * make it misbehave.
  */
+import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { sha256Hex } from "../core/checksums.ts";
+import { RgxError } from "../core/errors.ts";
+import { pull, type PullOptions } from "./pull.ts";
+import type { Repository } from "./repository.ts";
 import type { HubSettings } from "./settings.ts";
 
 export interface FakeFile {
@@ -80,7 +84,8 @@ export class FakeHub {
   readonly #hub: Deno.HttpServer<Deno.NetAddr>;
   readonly #content: Deno.HttpServer<Deno.NetAddr>;
 
-  constructor() {
+  /** @param cache a folder for the cache of those who pull */
+  constructor(readonly cache: string) {
     const options = { port: 0, hostname: "127.0.0.1", onListen: () => {} };
     this.#hub = Deno.serve(options, (request) => this.#serve("hub", request));
     this.#content = Deno.serve(options, (request) => this.#serve("content", request));
@@ -234,26 +239,35 @@ export function refused(status: number, code: string, message: string): Response
 }
 
 /** Runs `work` with a Hub and an empty cache. */
-export async function withHub(
-  work: (hub: FakeHub, cache: string) => Promise<void>,
-): Promise<void> {
-  const hub = new FakeHub(), folder = await Deno.makeTempDir({ prefix: "rgx-hub-" });
+export async function withHub(work: (hub: FakeHub) => Promise<void>): Promise<void> {
+  const folder = await Deno.makeTempDir({ prefix: "rgx-hub-" });
+  const hub = new FakeHub(`${folder}/hub`);
   try {
-    await work(hub, `${folder}/hub`);
+    await work(hub);
   } finally {
     await hub.close();
     await Deno.remove(folder, { recursive: true });
   }
 }
 
-export function settingsFor(
-  hub: FakeHub,
-  cache: string,
-  more: Partial<HubSettings> = {},
-): HubSettings {
+/** Tests with a Hub and an empty cache: `test.inHub("…", async (hub) => {…})`. */
+export const test = {
+  inHub(name: string, work: (hub: FakeHub) => Promise<void>): void {
+    Deno.test(name, () => withHub(work));
+  },
+  /** The Hub has a tiny model: {@link get} pulls it. */
+  withTiny(name: string, work: (hub: FakeHub) => Promise<void>): void {
+    test.inHub(name, (hub) => {
+      hub.add("models/org/tiny", modelFiles(WEIGHTS));
+      return work(hub);
+    });
+  },
+};
+
+export function settingsFor(hub: FakeHub, more: Partial<HubSettings> = {}): HubSettings {
   return {
     endpoint: hub.url,
-    cache,
+    cache: hub.cache,
     token: null,
     tokenPath: "/home/somebody/.cache/huggingface/token",
     offline: null,
@@ -265,3 +279,36 @@ export function settingsFor(
     ...more,
   };
 }
+
+export const MODEL: Repository = { kind: "model", name: "org/tiny" };
+export const WEIGHTS = noise(300_000);
+export const TAG = tagOf({ name: "model.safetensors", bytes: WEIGHTS, lfs: true });
+
+export function get(hub: FakeHub, more: PullOptions = {}, repository = MODEL) {
+  return pull(repository, { settings: settingsFor(hub), firstDelay: 1, ...more });
+}
+
+/** The exit code, message and advice of a pull that must fail. */
+export async function failure(work: Promise<unknown>): Promise<string> {
+  try {
+    await work;
+  } catch (error) {
+    assert.ok(error instanceof RgxError, String((error as Error).stack));
+    return `${error.exitCode} ${error.message}\n${error.advice ?? ""}`;
+  }
+  assert.fail("it did not fail");
+}
+
+export const places = (hub: FakeHub) => {
+  const folder = `${hub.cache}/models--org--tiny`;
+  return {
+    blob: `${folder}/blobs/${TAG}`,
+    incomplete: `${folder}/blobs/${TAG}.incomplete`,
+    wrong: `${folder}/blobs/${TAG}.wrong`,
+    weights: `${folder}/snapshots/${COMMIT}/model.safetensors`,
+    ref: `${folder}/refs/main`,
+  };
+};
+
+/** Whether a request is one for the content of the weights. */
+export const isContent = ({ server, method }: Seen) => server === "content" && method === "GET";

@@ -26,9 +26,9 @@ async function withUploads(
   ) => Promise<void>,
   options: Acceptance = {},
 ): Promise<void> {
-  await withHub(async (hub, cache) => {
+  await withHub(async (hub) => {
     const received = acceptUploads(hub, options);
-    const settings = settingsFor(hub, cache, { token: TOKEN });
+    const settings = settingsFor(hub, { token: TOKEN });
     await test(
       (files = FILES, more = {}, name = "org/new") =>
         upload(name, files, { settings, summary: "a test", firstDelay: 1, ...more }),
@@ -131,9 +131,9 @@ Deno.test("what can not be uploaded is told before anything is sent", () =>
     await refuse(send(file("../x")), /it leads out of the folder/);
     await refuse(send([...file("x"), ...file("x")]), /named twice/);
     await refuse(send(FILES, { revision: "a..b" }), /not the name of a branch/);
-    const settings = settingsFor(hub, "/nowhere");
+    const settings = settingsFor(hub);
     await refuse(send(FILES, { settings }), /no token for the Hub/);
-    const offline = settingsFor(hub, "/nowhere", { token: TOKEN, offline: "HF_HUB_OFFLINE" });
+    const offline = settingsFor(hub, { token: TOKEN, offline: "HF_HUB_OFFLINE" });
     await refuse(send(FILES, { settings: offline }), /HF_HUB_OFFLINE forbids connections/);
     assert.deepEqual([hub.seen.length, received.created.length], [0, 0]);
   }));
@@ -149,7 +149,7 @@ Deno.test("refusals of the server say what to do, and never show the token", () 
         return true;
       });
     await refuse(send(FILES, {}, "other/x"), /the token may not write there \(403\)/, /right to/);
-    const settings = settingsFor(hub, "/nowhere", { token: "hf_wrong" });
+    const settings = settingsFor(hub, { token: "hf_wrong" });
     await refuse(send(FILES, { settings }), /the token is refused \(401\)/, /settings\/tokens/);
     hub.add("datasets/org/taken", []);
     await refuse(send(FILES, {}, "org/taken"), /of another kind has this name/, /another name/);
@@ -162,7 +162,7 @@ Deno.test("refusals of the server say what to do, and never show the token", () 
     await refuse(send(), /somebody else changed the repository/, /tries again/);
     hub.misbehave = ({ path }) => path.includes("preupload") ? new Response("<html>") : null;
     await refuse(send(), /is no JSON object/, /HF_ENDPOINT/);
-    const gone = settingsFor(hub, "/nowhere", { token: TOKEN, endpoint: "http://127.0.0.1:9" });
+    const gone = settingsFor(hub, { token: TOKEN, endpoint: "http://127.0.0.1:9" });
     await refuse(send(FILES, { settings: gone, attempts: 1 }), /cannot be reached/, /goes on from/);
   }));
 

@@ -52,10 +52,10 @@ async function withTrained(
   }) => Promise<void>,
 ): Promise<void> {
   await withFolder((folder) =>
-    withHub(async (hub, cache) => {
+    withHub(async (hub) => {
       await writeTrained(folder);
       const received = acceptUploads(hub);
-      const settings = settingsFor(hub, cache, { token: TOKEN });
+      const settings = settingsFor(hub, { token: TOKEN });
       const options: ShareOptions = {
         settings,
         repoId: "org/new",

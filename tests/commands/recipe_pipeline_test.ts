@@ -137,9 +137,14 @@ async function isShared(hub: FakeHub, name: string, folder: string, names: strin
 }
 
 test.inFolder("a recipe of reasoning-gym: trained, consolidated, evaluated, shared", (folder) =>
-  withHub(async (hub, cache) => {
+  withHub(async (hub) => {
     const received = acceptUploads(hub), run = `${folder}/run`, merged = `${folder}/merged`;
-    const hubEnv = { HF_ENDPOINT: hub.url, HF_HOME: cache, HF_TOKEN: TOKEN, HF_HUB_OFFLINE: "" };
+    const hubEnv = {
+      HF_ENDPOINT: hub.url,
+      HF_HOME: hub.cache,
+      HF_TOKEN: TOKEN,
+      HF_HUB_OFFLINE: "",
+    };
     await Deno.writeTextFile(`${folder}/base.yaml`, BASE);
     ok(await rgx(["sft", `${folder}/base.yaml`, "--output-dir", `${folder}/base`]));
     await Deno.mkdir(`${folder}/configs`);

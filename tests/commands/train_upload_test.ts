@@ -19,13 +19,13 @@ async function trained(
   }) => Promise<void>,
 ): Promise<void> {
   await withFolder((folder) =>
-    withHub(async (hub, cache) => {
+    withHub(async (hub) => {
       const received = acceptUploads(hub), output = `${folder}/my-run`;
       const run = (env: Record<string, string> = {}) =>
         rgx([...TINY, "--output-dir", output, ...overrides], {
           env: {
             HF_ENDPOINT: hub.url,
-            HF_HOME: cache,
+            HF_HOME: hub.cache,
             HF_TOKEN: TOKEN,
             HF_HUB_OFFLINE: "",
             ...env,

@@ -223,9 +223,14 @@ export async function processes(campaign: Campaign): Promise<void> {
       "kill -9 within an upload",
       `request ${i + 1}`,
       () =>
-        withHub(async (hub, home) => {
+        withHub(async (hub) => {
           acceptUploads(hub);
-          const env = { HF_ENDPOINT: hub.url, HF_HOME: home, HF_TOKEN: TOKEN, HF_HUB_OFFLINE: "" };
+          const env = {
+            HF_ENDPOINT: hub.url,
+            HF_HOME: hub.cache,
+            HF_TOKEN: TOKEN,
+            HF_HUB_OFFLINE: "",
+          };
           const args = ["upload", `${folder}/mine`, "--repo-id", "somebody/mine"];
           let pid = 0;
           hub.misbehave = () => {
