@@ -1,6 +1,6 @@
 /**
  * Job scripts of rgx on a real SLURM (throwaway_cluster.ts). Jobs are warned before their limit,
- * preempted, cancelled and requeued. Their results are compared with runs without interruption. All
+ * preempted and requeued (slurm_ranks_test.ts: cancelled). Their results are compared with runs without interruption. All
  * jobs run side by side, for about two minutes.
  */
 import assert from "node:assert/strict";
@@ -18,7 +18,7 @@ import {
 import { until } from "./waiting.ts";
 import { argv } from "../command_line.ts";
 import { NEEDED, needs } from "../skipped.ts";
-import { assertSameRun, namesIn, readMetrics, rgxProgram, TINY } from "../support.ts";
+import { assertSameRun, namesIn, rgxProgram, TINY } from "../support.ts";
 
 async function writeConfigs(folder: string): Promise<void> {
   const rewards = "rewards: [{ name: correctness }, { name: format_answer, weight: 0.5 }, " +
@@ -43,9 +43,8 @@ Deno.test({
       const slow = "slow/slow.yaml";
 
       // All jobs start now. The steps below say what each of them is for.
-      const [limited, cancelled, preempted, search] = await Promise.all([
+      const [limited, preempted, search] = await Promise.all([
         at.train(slow, "limited", ...long, "--time", "2", "--warn", "60", "--sbatch=--nodelist=n2"),
-        at.train(slow, "cancelled", ...long, "--sbatch=--nodelist=n2"),
         at.train(slow, "preempted", ...short, "--partition=scavenge", "--sbatch=--nodelist=n1"),
         at.train(
           slow,
@@ -61,25 +60,17 @@ Deno.test({
       ));
 
       const element = new Job(cluster, `${search.id}_1`, `${folder}/search_learning_rate-3e-4`);
-      const [, , important] = await Promise.all([
-        cancelled.reached(3).then(() =>
-          cluster.run(["scancel", cancelled.id])
-        ),
+      const [, important] = await Promise.all([
         element.reached(3)
-          .then(() => cluster.run(["scancel", "--batch", "--signal=USR2", element.id])),
+          .then(() =>
+            cluster.run(["scancel", "--batch", "--signal=USR2", element.id])
+          ),
         preempted.reached(2).then(() =>
           cluster.run(argv`sbatch --parsable --partition=GPUQ --nodelist=n1 --gres=gpu:8 --mem=100M
             --time=5 --output=/dev/null --wrap=${"sleep 2"}`)
         ),
         wholes,
       ]);
-
-      await t.step("a cancelled job saves and stays cancelled", async () => {
-        assert.match(await cancelled.ended(), /^CANCELLED \S+ 0$/);
-        const last = (await readMetrics(cancelled.folder)).at(-1)!;
-        assert.equal(last["event"], "stop", await logOf(cancelled));
-        assert.ok((await Deno.stat(`${cancelled.folder}/latest`)).isDirectory);
-      });
 
       await t.step("an element of an array saves on demand, the other is left alone", async () => {
         assert.match(await element.ended(), /^COMPLETED 0:0 1$/);

@@ -1,6 +1,6 @@
 /**
  * Jobs with two ranks on each of two nodes, on a real SLURM: they complete, are asked to save and
- * requeued, preempted, cancelled, and lose a rank. Their curves are those of one process.
+ * requeued, cancelled, and lose a rank. Their curves are those of one process.
  */
 import assert from "node:assert/strict";
 import { hasBothMpis } from "../../cluster/ranks/mpi/launchers_testing.ts";
@@ -153,14 +153,5 @@ Deno.test({
           assert.deepEqual(await examplesIn(job.folder), await examplesIn(`${folder}/alone`));
         },
       );
-
-      await t.step("one is preempted and comes back", async () => {
-        const preempted = await submit(at, "preempted", "--partition=scavenge");
-        await preempted.reached(2);
-        const important = await cluster.run(argv`sbatch --parsable --partition=GPUQ --nodes=2
-          --gres=gpu:8 --mem=100M --time=5 --output=/dev/null --wrap=${"sleep 2"}`);
-        assert.equal(important.code, 0, important.err);
-        await completes(preempted, 1);
-      });
     }),
 });

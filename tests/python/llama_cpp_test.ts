@@ -4,7 +4,7 @@
  * RGX_TEST_MODEL may be another copy of SmolLM2's GGUF file; empty leaves this model out.
  */
 import assert from "node:assert/strict";
-import { test, withFolder } from "../../core/testing.ts";
+import { test } from "../../core/testing.ts";
 import { createWasmDevice } from "../../kernels/devices/wasm/device.ts";
 import type { Device } from "../../kernels/device.ts";
 import { IDS, PEFT, tokenizer, writeBase } from "../../models/adapter_testing.ts";
@@ -148,37 +148,29 @@ const few = createCharacterTokenizer({
 });
 
 for (const name of ["llama", "llama3", "qwen2", "qwen3", "smollm2", "gpt2", ...FAMILIES]) {
-  Deno.test({
-    name: `${name}: llama.cpp computes the exported model`,
-    ignore: needs(python !== undefined, NEEDED.python),
-    fn: () =>
-      withFolder(async (folder) => {
-        if (FAMILIES.includes(name)) {
-          const { config } = await readModelFolder(goldenPath(`families/${name}`)),
-            { delta } = config;
-          // llama.cpp knows no values of another width than keys.
-          const own = delta && { delta: { ...delta, valueDim: delta.keyDim } };
-          await writeBase({ ...config, ...own }, folder, few);
-          return await compare(`${folder}/base`, folder, IDS.map((id) => id % 48));
-        }
-        const base = `${folder}/${name}`;
-        await Deno.mkdir(base);
-        for (const file of ["config.json", "model.safetensors"]) {
-          await Deno.copyFile(`${tiny}/${name}/${file}`, `${base}/${file}`);
-        }
-        for (const [file, text] of tokenizer.files()) {
-          await Deno.writeTextFile(`${base}/${file}`, text);
-        }
-        await compare(base, folder, IDS);
-      }),
-  });
+  test.inFolder(`${name}: llama.cpp computes the exported model`, async (folder) => {
+    if (FAMILIES.includes(name)) {
+      const { config } = await readModelFolder(goldenPath(`families/${name}`)),
+        { delta } = config;
+      // llama.cpp knows no values of another width than keys.
+      const own = delta && { delta: { ...delta, valueDim: delta.keyDim } };
+      await writeBase({ ...config, ...own }, folder, few);
+      return await compare(`${folder}/base`, folder, IDS.map((id) => id % 48));
+    }
+    const base = `${folder}/${name}`;
+    await Deno.mkdir(base);
+    for (const file of ["config.json", "model.safetensors"]) {
+      await Deno.copyFile(`${tiny}/${name}/${file}`, `${base}/${file}`);
+    }
+    for (const [file, text] of tokenizer.files()) {
+      await Deno.writeTextFile(`${base}/${file}`, text);
+    }
+    await compare(base, folder, IDS);
+  }, needs(python !== undefined, NEEDED.python));
 }
 
 test.inFolder(
   "SmolLM2: llama.cpp computes the exported model",
   (folder) => compare(smollm2!, folder, [504, 2726, 338, 253, 1123, 28, 284, 260, 3575, 314]),
-  {
-    ignore: needs(python !== undefined, NEEDED.python) ||
-      needs(smollm2 !== null, NEEDED.largeModel),
-  },
+  needs(python !== undefined, NEEDED.python) || needs(smollm2 !== null, NEEDED.largeModel),
 );
