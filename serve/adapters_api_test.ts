@@ -1,7 +1,7 @@
 /** Adapters come and go while the server runs; a request keeps the one that it began with. */
 import assert from "node:assert/strict";
 import { Buffer } from "node:buffer";
-import { eventsOf, type Reply, withServer } from "./testing.ts";
+import { eventsOf, type Reply, test, withServer } from "./testing.ts";
 
 const PROMPT = [3, 17, 5, 40];
 const BODY = {
@@ -64,57 +64,55 @@ for (const dtype of ["float32", "bfloat16"] as const) {
     ));
 }
 
-Deno.test("a request keeps its adapter when it is replaced or unloaded meanwhile", () =>
-  withServer(async ({ ask, post, folder }) => {
-    const load = (name: string, more = {}) =>
-      post("/v1/load_lora_adapter", { lora_name: "mine", lora_path: `${folder}/${name}`, ...more })
-        .then(async (response) => (await response.text(), response.status));
-    assert.equal(await load("one"), 200);
-    const body = { ...BODY, model: "mine", max_tokens: 200 };
-    const [one] = (await ask("/v1/completions", body)).choices;
-    const stream = await post("/v1/completions", { ...body, stream: true });
-    // The stream has begun: its response is there.
-    assert.equal(await load("three"), 400);
-    assert.equal(await load("three", { load_inplace: true }), 200);
-    const [two] = (await ask("/v1/completions", body)).choices;
-    const other = await post("/v1/completions", { ...body, stream: true });
-    await (await post("/v1/unload_lora_adapter", { lora_name: "mine" })).body?.cancel();
-    const ids = (events: Reply[]) => events.flatMap(({ choices: [c] }) => c.token_ids ?? []);
-    assert.deepEqual(ids(await eventsOf(stream)), one.token_ids);
-    assert.deepEqual(ids(await eventsOf(other)), two.token_ids);
-    assert.notDeepEqual(one.token_ids, two.token_ids);
-    assert.equal((await post("/v1/unload_lora_adapter", { lora_name: "mine" })).status, 404);
-  }));
+test.withServer("a request keeps its adapter when it is replaced or unloaded meanwhile", async ({ ask, post, folder }) => {
+  const load = (name: string, more = {}) =>
+    post("/v1/load_lora_adapter", { lora_name: "mine", lora_path: `${folder}/${name}`, ...more })
+      .then(async (response) => (await response.text(), response.status));
+  assert.equal(await load("one"), 200);
+  const body = { ...BODY, model: "mine", max_tokens: 200 };
+  const [one] = (await ask("/v1/completions", body)).choices;
+  const stream = await post("/v1/completions", { ...body, stream: true });
+  // The stream has begun: its response is there.
+  assert.equal(await load("three"), 400);
+  assert.equal(await load("three", { load_inplace: true }), 200);
+  const [two] = (await ask("/v1/completions", body)).choices;
+  const other = await post("/v1/completions", { ...body, stream: true });
+  await (await post("/v1/unload_lora_adapter", { lora_name: "mine" })).body?.cancel();
+  const ids = (events: Reply[]) => events.flatMap(({ choices: [c] }) => c.token_ids ?? []);
+  assert.deepEqual(ids(await eventsOf(stream)), one.token_ids);
+  assert.deepEqual(ids(await eventsOf(other)), two.token_ids);
+  assert.notDeepEqual(one.token_ids, two.token_ids);
+  assert.equal((await post("/v1/unload_lora_adapter", { lora_name: "mine" })).status, 404);
+});
 
-Deno.test("an adapter can come in the request", () =>
-  withServer(async ({ ask, post, folder, load }) => {
-    const files = Object.fromEntries(
-      ["adapter_config.json", "adapter_model.safetensors"].map((name) =>
-        [name, Buffer.from(Deno.readFileSync(`${folder}/one/${name}`)).toString("base64")] as const
-      ),
-    );
-    const sent = await post("/v1/load_lora_adapter", { lora_name: "sent", lora_files: files });
-    assert.equal(sent.status, 200, await sent.text());
-    const { model } = await load("one");
-    const options = { maxNewTokens: 20, temperature: 1, seed: 7, eosIds: [] };
-    const [group] = await model.generate([{ promptId: 0, promptIds: PROMPT, n: 1 }], options);
-    const { choices: [choice] } = await ask("/v1/completions", { ...BODY, model: "sent" });
-    assert.deepEqual(choice.token_ids, group![0]!.ids);
-    const config = JSON.parse(Deno.readTextFileSync(`${folder}/one/adapter_config.json`));
-    // V8 alone would try this pattern for years.
-    const hangs = JSON.stringify({ ...config, target_modules: "([a-z_.0-9]+)+X" });
-    for (
-      const change of [
-        { "adapter_model.safetensors": "AAAA" },
-        { "adapter_config.json": Buffer.from(hangs).toString("base64") },
-      ]
-    ) {
-      const lora_files = { ...files, ...change };
-      const refused = await post("/v1/load_lora_adapter", { lora_name: "x", lora_files });
-      assert.equal(refused.status, 400);
-      await refused.body?.cancel();
-    }
-  }));
+test.withServer("an adapter can come in the request", async ({ ask, post, folder, load }) => {
+  const files = Object.fromEntries(
+    ["adapter_config.json", "adapter_model.safetensors"].map((name) =>
+      [name, Buffer.from(Deno.readFileSync(`${folder}/one/${name}`)).toString("base64")] as const
+    ),
+  );
+  const sent = await post("/v1/load_lora_adapter", { lora_name: "sent", lora_files: files });
+  assert.equal(sent.status, 200, await sent.text());
+  const { model } = await load("one");
+  const options = { maxNewTokens: 20, temperature: 1, seed: 7, eosIds: [] };
+  const [group] = await model.generate([{ promptId: 0, promptIds: PROMPT, n: 1 }], options);
+  const { choices: [choice] } = await ask("/v1/completions", { ...BODY, model: "sent" });
+  assert.deepEqual(choice.token_ids, group![0]!.ids);
+  const config = JSON.parse(Deno.readTextFileSync(`${folder}/one/adapter_config.json`));
+  // V8 alone would try this pattern for years.
+  const hangs = JSON.stringify({ ...config, target_modules: "([a-z_.0-9]+)+X" });
+  for (
+    const change of [
+      { "adapter_model.safetensors": "AAAA" },
+      { "adapter_config.json": Buffer.from(hangs).toString("base64") },
+    ]
+  ) {
+    const lora_files = { ...files, ...change };
+    const refused = await post("/v1/load_lora_adapter", { lora_name: "x", lora_files });
+    assert.equal(refused.status, 400);
+    await refused.body?.cancel();
+  }
+});
 
 Deno.test("adapters are loaded only from the named folders, and only if it is switched on", async () => {
   await withServer(async ({ ask, folder }) => {
@@ -149,23 +147,22 @@ Deno.test("adapters are loaded only from the named folders, and only if it is sw
   }, () => ({ adapters: { folders: [], uploads: false, max: 4 } }));
 });
 
-Deno.test("an adapter that is unloaded gives its memory back", () =>
-  withServer(async ({ ask, post, host, folder }) => {
-    const { device } = host.base.loaded.model, held: number[] = [];
-    for (let round = 0; round < 4; round++) {
-      for (const name of ["one", "three"]) {
-        await (await post("/v1/load_lora_adapter", {
-          lora_name: name,
-          lora_path: `${folder}/${name}`,
-        })).text();
-      }
-      await Promise.all(
-        ["one", "three", "base"].map((model) => ask("/v1/completions", { ...BODY, model })),
-      );
-      for (const name of ["one", "three"]) {
-        await (await post("/v1/unload_lora_adapter", { lora_name: name })).text();
-      }
-      held.push(device.allocatedBytes);
+test.withServer("an adapter that is unloaded gives its memory back", async ({ ask, post, host, folder }) => {
+  const { device } = host.base.loaded.model, held: number[] = [];
+  for (let round = 0; round < 4; round++) {
+    for (const name of ["one", "three"]) {
+      await (await post("/v1/load_lora_adapter", {
+        lora_name: name,
+        lora_path: `${folder}/${name}`,
+      })).text();
     }
-    assert.deepEqual(held.slice(2), [held[1], held[1]]);
-  }));
+    await Promise.all(
+      ["one", "three", "base"].map((model) => ask("/v1/completions", { ...BODY, model })),
+    );
+    for (const name of ["one", "three"]) {
+      await (await post("/v1/unload_lora_adapter", { lora_name: name })).text();
+    }
+    held.push(device.allocatedBytes);
+  }
+  assert.deepEqual(held.slice(2), [held[1], held[1]]);
+});

@@ -6,7 +6,7 @@ import { z } from "zod";
 import { keptWeights } from "../kernels/ops/sample/reference.ts";
 import { idsOf } from "../models/grammar/grammar_testing.ts";
 import { TokenConstraint } from "../models/grammar/token_constraint.ts";
-import { eventsOf, type Reply, withServer } from "./testing.ts";
+import { eventsOf, type Reply, test, withServer } from "./testing.ts";
 
 const messages = [{ role: "user", content: "hi" }];
 
@@ -24,60 +24,59 @@ const SHORT = {
 };
 const response_format = { type: "json_schema", json_schema: { name: "short", schema: SHORT } };
 
-Deno.test("an answer in the form of a schema is valid, beside other requests and streamed", () =>
-  withServer(async ({ ask, post, defects }) => {
-    const body = (seed: number, more = {}) => ({
-      messages,
-      seed,
-      response_format,
-      max_tokens: 120,
-      temperature: 1.5,
-      ...more,
-    });
-    const seeds = Array.from({ length: 6 }, (_, i) => i);
-    const alone: string[] = [];
-    for (const seed of seeds) {
-      const { choices: [{ message, finish_reason }] } = await ask(
-        "/v1/chat/completions",
-        body(seed),
-      );
-      assert.equal(finish_reason, "stop");
-      const { mood, count, tags, id, ...rest } = JSON.parse(message.content);
-      assert.ok(["glad", "sad"].includes(mood) && Number.isInteger(count) && tags.length <= 2);
-      assert.ok(id === null || [...id].length <= 3);
-      assert.deepEqual(rest, {});
-      alone.push(message.content);
-    }
-    assert.ok(new Set(alone).size > 1);
-    // Beside one another, beside free answers, and beside answers of other forms.
-    const others = [
-      ask("/v1/completions", { prompt: "x", max_tokens: 40, ignore_eos: true }),
-      ask("/v1/completions", { prompt: "x", max_tokens: 40, guided_regex: "(ab){3,9}c" }),
-      ask("/v1/completions", { prompt: "x", guided_choice: ["yes", "no"], min_p: 0.1 }),
-    ];
-    const together = await Promise.all(
-      seeds.map((seed) => ask("/v1/chat/completions", body(seed))),
+test.withServer("an answer in the form of a schema is valid, beside other requests and streamed", async ({ ask, post, defects }) => {
+  const body = (seed: number, more = {}) => ({
+    messages,
+    seed,
+    response_format,
+    max_tokens: 120,
+    temperature: 1.5,
+    ...more,
+  });
+  const seeds = Array.from({ length: 6 }, (_, i) => i);
+  const alone: string[] = [];
+  for (const seed of seeds) {
+    const { choices: [{ message, finish_reason }] } = await ask(
+      "/v1/chat/completions",
+      body(seed),
     );
-    assert.deepEqual(together.map(({ choices: [one] }) => one.message.content), alone);
-    const [free, regex, choice] = await Promise.all(others);
-    assert.equal(free.usage.completion_tokens, 40);
-    assert.match(regex.choices[0].text, /^(ab){3,9}c$/);
-    assert.ok(["yes", "no"].includes(choice.choices[0].text));
-    const events = await eventsOf(
-      await post("/v1/chat/completions", body(3, { stream: true, logprobs: true })),
-    );
-    const text = events.map(({ choices: [one] }) => one.delta.content ?? "").join("");
-    assert.equal(text, alone[3]);
-    // Cut off by its length, as any other answer.
-    const cut = await ask("/v1/chat/completions", body(1, { max_tokens: 9 }));
-    assert.equal(cut.choices[0].finish_reason, "length");
-    assert.ok(alone[1]!.startsWith(cut.choices[0].message.content));
-    const object = { type: "json_object" };
-    const greedy = { response_format: object, temperature: 0, max_tokens: 60 };
-    const any = await ask("/v1/chat/completions", { messages, ...greedy });
-    assert.equal(any.choices[0].message.content[0], "{");
-    assert.deepEqual(defects, []);
-  }));
+    assert.equal(finish_reason, "stop");
+    const { mood, count, tags, id, ...rest } = JSON.parse(message.content);
+    assert.ok(["glad", "sad"].includes(mood) && Number.isInteger(count) && tags.length <= 2);
+    assert.ok(id === null || [...id].length <= 3);
+    assert.deepEqual(rest, {});
+    alone.push(message.content);
+  }
+  assert.ok(new Set(alone).size > 1);
+  // Beside one another, beside free answers, and beside answers of other forms.
+  const others = [
+    ask("/v1/completions", { prompt: "x", max_tokens: 40, ignore_eos: true }),
+    ask("/v1/completions", { prompt: "x", max_tokens: 40, guided_regex: "(ab){3,9}c" }),
+    ask("/v1/completions", { prompt: "x", guided_choice: ["yes", "no"], min_p: 0.1 }),
+  ];
+  const together = await Promise.all(
+    seeds.map((seed) => ask("/v1/chat/completions", body(seed))),
+  );
+  assert.deepEqual(together.map(({ choices: [one] }) => one.message.content), alone);
+  const [free, regex, choice] = await Promise.all(others);
+  assert.equal(free.usage.completion_tokens, 40);
+  assert.match(regex.choices[0].text, /^(ab){3,9}c$/);
+  assert.ok(["yes", "no"].includes(choice.choices[0].text));
+  const events = await eventsOf(
+    await post("/v1/chat/completions", body(3, { stream: true, logprobs: true })),
+  );
+  const text = events.map(({ choices: [one] }) => one.delta.content ?? "").join("");
+  assert.equal(text, alone[3]);
+  // Cut off by its length, as any other answer.
+  const cut = await ask("/v1/chat/completions", body(1, { max_tokens: 9 }));
+  assert.equal(cut.choices[0].finish_reason, "length");
+  assert.ok(alone[1]!.startsWith(cut.choices[0].message.content));
+  const object = { type: "json_object" };
+  const greedy = { response_format: object, temperature: 0, max_tokens: 60 };
+  const any = await ask("/v1/chat/completions", { messages, ...greedy });
+  assert.equal(any.choices[0].message.content[0], "{");
+  assert.deepEqual(defects, []);
+});
 
 Deno.test("log-probabilities are the model's, and after all rules only in that mode", () =>
   withServer(async ({ ask, load }) => {
@@ -120,104 +119,101 @@ Deno.test("log-probabilities are the model's, and after all rules only in that m
     assert.ok(text.isOver);
   }));
 
-Deno.test("the official client parses answers with zod's schemas", () =>
-  withServer(async ({ url }) => {
-    const client = new OpenAI({ baseURL: `${url}/v1`, apiKey: "any", maxRetries: 0 });
-    const form = z.object({
-      mood: z.enum(["glad", "sad"]),
-      count: z.int().min(0).max(99),
-      day: z.iso.date().nullable(),
-      steps: z.array(z.object({ ok: z.boolean() })).max(2),
-      kind: z.discriminatedUnion("type", [
-        z.object({ type: z.literal("a"), x: z.number().min(0).max(1) }),
-        z.object({ type: z.literal("b"), code: z.string().regex(/^[a-c]{1,3}$/) }),
-      ]),
-    });
-    for (const seed of [1, 2, 3]) {
-      const answer = await client.chat.completions.parse({
-        model: "base",
-        seed,
-        max_completion_tokens: 220,
-        temperature: 1,
-        messages: [{ role: "user", content: "hi" }],
-        response_format: zodResponseFormat(form, "form"),
-      });
-      const { parsed } = answer.choices[0]!.message;
-      assert.ok(form.safeParse(parsed).success, JSON.stringify(parsed));
-    }
-    // An address may be long: only its beginning is asked for.
-    const mail = await client.chat.completions.create({
+test.withServer("the official client parses answers with zod's schemas", async ({ url }) => {
+  const client = new OpenAI({ baseURL: `${url}/v1`, apiKey: "any", maxRetries: 0 });
+  const form = z.object({
+    mood: z.enum(["glad", "sad"]),
+    count: z.int().min(0).max(99),
+    day: z.iso.date().nullable(),
+    steps: z.array(z.object({ ok: z.boolean() })).max(2),
+    kind: z.discriminatedUnion("type", [
+      z.object({ type: z.literal("a"), x: z.number().min(0).max(1) }),
+      z.object({ type: z.literal("b"), code: z.string().regex(/^[a-c]{1,3}$/) }),
+    ]),
+  });
+  for (const seed of [1, 2, 3]) {
+    const answer = await client.chat.completions.parse({
       model: "base",
-      seed: 1,
-      max_completion_tokens: 20,
+      seed,
+      max_completion_tokens: 220,
+      temperature: 1,
       messages: [{ role: "user", content: "hi" }],
-      response_format: zodResponseFormat(z.object({ mail: z.email() }), "mail"),
+      response_format: zodResponseFormat(form, "form"),
     });
-    assert.match(mail.choices[0]!.message.content!, /^\{ ?"mail": ?"[\w'+.-]+/);
-  }));
+    const { parsed } = answer.choices[0]!.message;
+    assert.ok(form.safeParse(parsed).success, JSON.stringify(parsed));
+  }
+  // An address may be long: only its beginning is asked for.
+  const mail = await client.chat.completions.create({
+    model: "base",
+    seed: 1,
+    max_completion_tokens: 20,
+    messages: [{ role: "user", content: "hi" }],
+    response_format: zodResponseFormat(z.object({ mail: z.email() }), "mail"),
+  });
+  assert.match(mail.choices[0]!.message.content!, /^\{ ?"mail": ?"[\w'+.-]+/);
+});
 
-Deno.test("a form that cannot be kept is refused by its name", () =>
-  withServer(async ({ ask }) => {
-    const schema = (schema: unknown) => ({
-      response_format: { type: "json_schema", json_schema: { name: "x", schema } },
-    });
-    const cases: [object, string, RegExp][] = [
-      [schema({ type: "string", contentEncoding: "base64" }), "response_format", /contentEncoding/],
-      [schema({ properties: { a: { not: {} } } }), "response_format", /schema\.properties\.a\.not/],
-      [{ guided_json: "{" }, "guided_json", /expected a JSON schema/],
-      [{ guided_regex: "(?<=a)b" }, "guided_regex", /lookbehind/],
-      [{ guided_choice: [] }, "guided_choice", /1 to 1000 texts/],
-      [{ guided_grammar: "x" }, "guided_grammar", /use guided_json/],
-      [{ structured_outputs: {} }, "structured_outputs", /expected one of json/],
-      [{ structured_outputs: { grammar: "x" } }, "structured_outputs.grammar", /use json/],
-      [{ guided_regex: "a", guided_choice: ["a"] }, "guided_regex", /exclude each other/],
-      [{ guided_regex: "a", min_tokens: 3 }, "min_tokens", /ends with it/],
-      // The vocabulary of this model has no such character.
-      [{ guided_choice: ["é"] }, "null", /vocabulary has no token: byte 195/],
-    ];
-    for (const [fields, param, message] of cases) {
-      const { error }: Reply = await ask("/v1/chat/completions", { messages, ...fields });
-      assert.equal(error?.type, "invalid_request_error", JSON.stringify(fields));
-      assert.equal(String(error.param), param);
-      assert.match(error.message, message);
-    }
-  }));
+test.withServer("a form that cannot be kept is refused by its name", async ({ ask }) => {
+  const schema = (schema: unknown) => ({
+    response_format: { type: "json_schema", json_schema: { name: "x", schema } },
+  });
+  const cases: [object, string, RegExp][] = [
+    [schema({ type: "string", contentEncoding: "base64" }), "response_format", /contentEncoding/],
+    [schema({ properties: { a: { not: {} } } }), "response_format", /schema\.properties\.a\.not/],
+    [{ guided_json: "{" }, "guided_json", /expected a JSON schema/],
+    [{ guided_regex: "(?<=a)b" }, "guided_regex", /lookbehind/],
+    [{ guided_choice: [] }, "guided_choice", /1 to 1000 texts/],
+    [{ guided_grammar: "x" }, "guided_grammar", /use guided_json/],
+    [{ structured_outputs: {} }, "structured_outputs", /expected one of json/],
+    [{ structured_outputs: { grammar: "x" } }, "structured_outputs.grammar", /use json/],
+    [{ guided_regex: "a", guided_choice: ["a"] }, "guided_regex", /exclude each other/],
+    [{ guided_regex: "a", min_tokens: 3 }, "min_tokens", /ends with it/],
+    // The vocabulary of this model has no such character.
+    [{ guided_choice: ["é"] }, "null", /vocabulary has no token: byte 195/],
+  ];
+  for (const [fields, param, message] of cases) {
+    const { error }: Reply = await ask("/v1/chat/completions", { messages, ...fields });
+    assert.equal(error?.type, "invalid_request_error", JSON.stringify(fields));
+    assert.equal(String(error.param), param);
+    assert.match(error.message, message);
+  }
+});
 
-Deno.test("a form that would keep all others waiting is refused, or is made soon", () =>
-  withServer(async ({ ask, defects }) => {
-    const names = (count: number) => Array.from({ length: count }, (_, i) => `property${i}`);
-    const object = (count: number) => ({
-      type: "object",
-      properties: Object.fromEntries(names(count).map((name) => [name, { type: "boolean" }])),
-      required: [] as string[],
-      additionalProperties: false,
-    });
-    const nested = JSON.parse(`${"[".repeat(9e4)}${"]".repeat(9e4)}`);
-    const refused: [unknown, RegExp][] = [
-      [{ type: "number", minimum: 1e307 }, /minimum is 1e\+307, expected at most 1e\+21/],
-      [{ type: "integer", maximum: -1e307 }, /maximum is -1e\+307, expected at least -1e\+21/],
-      [object(3000), /too large|more than 4096 ways/],
-      [{ enum: names(5e4) }, /expected a list of 1 to 4096 values/],
-      [{ enum: ["x".repeat(1e6)] }, /too large/],
-      [{ type: "string", pattern: "^a+$", maxLength: 1e9 }, /too large/],
-      [{ oneOf: names(4000).map((name) => ({ const: name })) }, /too large/],
-      [{ properties: {}, required: ["x".repeat(1e6)] }, /required names xxx/],
-      [{ const: nested }, /too (deep|large)/],
-    ];
-    for (const [guided_json, message] of refused) {
-      const { error }: Reply = await ask("/v1/completions", { prompt: "x", guided_json });
-      assert.match(error?.message ?? "answered", message);
-      assert.ok(error.message.length < 1100);
-    }
-    for (
-      const guided_json of [
-        { type: "number", minimum: -Number.MAX_VALUE, maximum: Number.MAX_VALUE },
-        { enum: names(1000) },
-        { ...object(1000), required: names(1000) },
-      ]
-    ) {
-      const { choices } = await ask("/v1/completions", { prompt: "x", guided_json });
-      assert.equal(choices?.length, 1, JSON.stringify(guided_json).slice(0, 60));
-    }
-    assert.deepEqual(defects, []);
-  }));
+test.withServer("a form that would keep all others waiting is refused, or is made soon", async ({ ask, defects }) => {
+  const names = (count: number) => Array.from({ length: count }, (_, i) => `property${i}`);
+  const object = (count: number) => ({
+    type: "object",
+    properties: Object.fromEntries(names(count).map((name) => [name, { type: "boolean" }])),
+    required: [] as string[],
+    additionalProperties: false,
+  });
+  const nested = JSON.parse(`${"[".repeat(9e4)}${"]".repeat(9e4)}`);
+  const refused: [unknown, RegExp][] = [
+    [{ type: "number", minimum: 1e307 }, /minimum is 1e\+307, expected at most 1e\+21/],
+    [{ type: "integer", maximum: -1e307 }, /maximum is -1e\+307, expected at least -1e\+21/],
+    [object(3000), /too large|more than 4096 ways/],
+    [{ enum: names(5e4) }, /expected a list of 1 to 4096 values/],
+    [{ enum: ["x".repeat(1e6)] }, /too large/],
+    [{ type: "string", pattern: "^a+$", maxLength: 1e9 }, /too large/],
+    [{ oneOf: names(4000).map((name) => ({ const: name })) }, /too large/],
+    [{ properties: {}, required: ["x".repeat(1e6)] }, /required names xxx/],
+    [{ const: nested }, /too (deep|large)/],
+  ];
+  for (const [guided_json, message] of refused) {
+    const { error }: Reply = await ask("/v1/completions", { prompt: "x", guided_json });
+    assert.match(error?.message ?? "answered", message);
+    assert.ok(error.message.length < 1100);
+  }
+  for (
+    const guided_json of [
+      { type: "number", minimum: -Number.MAX_VALUE, maximum: Number.MAX_VALUE },
+      { enum: names(1000) },
+      { ...object(1000), required: names(1000) },
+    ]
+  ) {
+    const { choices } = await ask("/v1/completions", { prompt: "x", guided_json });
+    assert.equal(choices?.length, 1, JSON.stringify(guided_json).slice(0, 60));
+  }
+  assert.deepEqual(defects, []);
+});

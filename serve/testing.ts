@@ -106,6 +106,13 @@ export function withServer(
   });
 }
 
+/** Tests with a server: `test.withServer("…", async ({ ask }) => {…})`. */
+export const test = {
+  withServer(name: string, work: (server: TestServer) => Promise<void>): void {
+    Deno.test(name, () => withServer(work));
+  },
+};
+
 /** Lets the model say a text, with the names of its special tokens, in place of its own. */
 export function say(host: ModelHost, text: string, finishReason: "stop" | "length" = "stop"): void {
   const { tokenizer } = host.base.loaded, ids = tokenizer.encode(text, { addSpecialTokens: false });
