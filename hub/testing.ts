@@ -99,6 +99,11 @@ export class FakeHub {
     return `http://127.0.0.1:${this.#content.addr.port}`;
   }
 
+  /** Environment variables for a program that uses it. */
+  get env(): Record<string, string> {
+    return { HF_ENDPOINT: this.url, HF_HOME: this.cache, HF_TOKEN: TOKEN, HF_HUB_OFFLINE: "" };
+  }
+
   /** @param address `models/org/name` or `datasets/org/name` */
   add(address: string, files: FakeFile[], more: Partial<FakeRepository> = {}): FakeRepository {
     const repository = { files, commit: COMMIT, revisions: ["main"], ...more };

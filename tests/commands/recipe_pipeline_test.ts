@@ -6,7 +6,7 @@
 import assert from "node:assert/strict";
 import { asyncBufferFromFile, parquetReadObjects } from "hyparquet";
 import { test } from "../../core/testing.ts";
-import { type FakeHub, TOKEN, withHub } from "../../hub/testing.ts";
+import { type FakeHub, withHub } from "../../hub/testing.ts";
 import { acceptUploads } from "../../hub/upload/testing.ts";
 import { argv } from "../command_line.ts";
 import { jsonLines, type Line, lines, type Result, rgx } from "../support.ts";
@@ -139,12 +139,6 @@ async function isShared(hub: FakeHub, name: string, folder: string, names: strin
 test.inFolder("a recipe of reasoning-gym: trained, consolidated, evaluated, shared", (folder) =>
   withHub(async (hub) => {
     const received = acceptUploads(hub), run = `${folder}/run`, merged = `${folder}/merged`;
-    const hubEnv = {
-      HF_ENDPOINT: hub.url,
-      HF_HOME: hub.cache,
-      HF_TOKEN: TOKEN,
-      HF_HUB_OFFLINE: "",
-    };
     await Deno.writeTextFile(`${folder}/base.yaml`, BASE);
     ok(await rgx(["sft", `${folder}/base.yaml`, "--output-dir", `${folder}/base`]));
     await Deno.mkdir(`${folder}/configs`);
@@ -158,7 +152,7 @@ test.inFolder("a recipe of reasoning-gym: trained, consolidated, evaluated, shar
       await rgx(
         argv`train --config-path ${folder}/configs --config-name tiny
             trainer.experiment_name=renamed`,
-        { env: hubEnv },
+        { env: hub.env },
       ),
     );
     assert.match(trained.err, /^task +letter_counting × 2, count_bits × 1, with a curriculum$/m);
@@ -206,7 +200,7 @@ test.inFolder("a recipe of reasoning-gym: trained, consolidated, evaluated, shar
       await rgx(
         argv`upload --checkpoint-dir ${checkpoint} --model-name org/base --repo-id org/by-hand
             --step 4 --optimizer-save-mode full`,
-        { env: hubEnv },
+        { env: hub.env },
       ),
     );
     await isShared(hub, "org/by-hand", checkpoint, model);

@@ -4,7 +4,7 @@
  */
 import assert from "node:assert/strict";
 import { acceptUploads } from "../../hub/upload/testing.ts";
-import { TOKEN, withHub } from "../../hub/testing.ts";
+import { withHub } from "../../hub/testing.ts";
 import { delay } from "../jobs/waiting.ts";
 import { argv } from "../command_line.ts";
 import { assertClean, assertSameRun, rgx, succeeds, tinyConfig } from "../support.ts";
@@ -225,21 +225,15 @@ export async function processes(campaign: Campaign): Promise<void> {
       () =>
         withHub(async (hub) => {
           acceptUploads(hub);
-          const env = {
-            HF_ENDPOINT: hub.url,
-            HF_HOME: hub.cache,
-            HF_TOKEN: TOKEN,
-            HF_HUB_OFFLINE: "",
-          };
           const args = ["upload", `${folder}/mine`, "--repo-id", "somebody/mine"];
           let pid = 0;
           hub.misbehave = () => {
             if (hub.seen.length === i + 1 && pid > 0) Deno.kill(pid, "SIGKILL");
             return null;
           };
-          await alone(args, env, (started) => pid = started);
+          await alone(args, hub.env, (started) => pid = started);
           hub.misbehave = () => null;
-          await succeeds(args, { env });
+          await succeeds(args, { env: hub.env });
           const sent = hub.repositories.get("models/somebody/mine")!.files;
           const weights = sent.find(({ name }) => name === "model.safetensors");
           assert.deepEqual(weights?.bytes, await Deno.readFile(`${folder}/mine/model.safetensors`));

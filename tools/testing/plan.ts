@@ -31,10 +31,7 @@ const PAGES = [...Deno.readDirSync(new URL("../../docs/", import.meta.url))]
 /** They wait for jobs of a real SLURM for minutes, and use little processor time. */
 const SLURM = ["tests/jobs/slurm_cluster_test.ts", "tests/jobs/slurm_ranks_test.ts"];
 
-const EXECUTABLE = [
-  "tests/project/executable_test.ts",
-  "tests/project/executable_ranks_test.ts",
-];
+const EXECUTABLE = "tests/project/executable_test.ts";
 
 /** Starts the program for every command of the pages. */
 const PAGES_TEST = "tests/project/pages_test.ts";
@@ -180,7 +177,7 @@ export function fastPlan(): PlannedJob[] {
  * of bounds traps. (The native kernels, of the same sources, run between unmapped pages.)
  */
 export function fullPlan(): PlannedJob[] {
-  const own = ["tests/commands/", "tests/jobs/", PAGES_TEST, ...EXECUTABLE];
+  const own = ["tests/commands/", "tests/jobs/", PAGES_TEST, EXECUTABLE];
   const onEachDevice = testFiles("models").filter((path) =>
     Deno.readTextFileSync(new URL(path, ROOT)).includes("each_device_testing.ts")
   );
@@ -188,7 +185,7 @@ export function fullPlan(): PlannedJob[] {
     { ...tests("a real SLURM", SLURM), waits: true },
     { ...tests("jobs and ranks", [`--ignore=${SLURM}`, "tests/jobs/"]), waits: true },
     { ...tests("the commands of the pages", [PAGES_TEST]), waits: true },
-    { ...tests("the executable", EXECUTABLE), needsExecutable: true },
+    { ...tests("the executable", [EXECUTABLE]), needsExecutable: true },
     tests("conformance of the kernels", ["kernels/conformance/"]),
     // They share what they import, and the pipelines of one emulated card.
     { ...tests("models on each device", []), together: onEachDevice },
