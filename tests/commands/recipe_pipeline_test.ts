@@ -9,7 +9,7 @@ import { test } from "../../core/testing.ts";
 import { type FakeHub, withHub } from "../../hub/testing.ts";
 import { acceptUploads } from "../../hub/upload/testing.ts";
 import { argv } from "../command_line.ts";
-import { jsonLines, type Line, lines, type Result, rgx } from "../support.ts";
+import { jsonLines, type Line, lines, rgx, succeeds } from "../support.ts";
 
 /** Stands for a model of the Hub: it answers in the tags, and rarely right. */
 const BASE = `model:
@@ -101,11 +101,6 @@ categories:
       - { dataset: count_bits, size: 6, seed: 42, params: { max_n: 10 } }
 `;
 
-function ok(result: Result): Result {
-  assert.equal(result.code, 0, result.err);
-  return result;
-}
-
 /** The text of the answers of an evaluation, by problem. */
 async function evaluated(folder: string, model: string): Promise<unknown[]> {
   const results = await Deno.makeTempDir({ dir: folder });
@@ -113,7 +108,7 @@ async function evaluated(folder: string, model: string): Promise<unknown[]> {
     `${folder}/eval.yaml`,
     EVALUATION.replace("MODEL", model).replace("RESULTS", results),
   );
-  const { out } = ok(await rgx(["eval", "--config", `${folder}/eval.yaml`, "--no-charts"]));
+  const { out } = await succeeds(["eval", "--config", `${folder}/eval.yaml`, "--no-charts"]);
   assert.match(out, /^letter_counting +6 /m);
   const summary = out.match(/^\/.*\/summary\.json$/m)?.[0];
   const { categories } = JSON.parse(await Deno.readTextFile(summary!));
@@ -140,7 +135,7 @@ test.inFolder("a recipe of reasoning-gym: trained, consolidated, evaluated, shar
   withHub(async (hub) => {
     const received = acceptUploads(hub), run = `${folder}/run`, merged = `${folder}/merged`;
     await Deno.writeTextFile(`${folder}/base.yaml`, BASE);
-    ok(await rgx(["sft", `${folder}/base.yaml`, "--output-dir", `${folder}/base`]));
+    await succeeds(["sft", `${folder}/base.yaml`, "--output-dir", `${folder}/base`]);
     await Deno.mkdir(`${folder}/configs`);
     await Deno.writeTextFile(
       `${folder}/configs/tiny.yaml`,
@@ -148,12 +143,10 @@ test.inFolder("a recipe of reasoning-gym: trained, consolidated, evaluated, shar
     );
 
     // The command of the recipe's README, with another name on the command line.
-    const trained = ok(
-      await rgx(
-        argv`train --config-path ${folder}/configs --config-name tiny
+    const trained = await succeeds(
+      argv`train --config-path ${folder}/configs --config-name tiny
             trainer.experiment_name=renamed`,
-        { env: hub.env },
-      ),
+      { env: hub.env },
     );
     assert.match(trained.err, /^task +letter_counting × 2, count_bits × 1, with a curriculum$/m);
     const metrics = lines(await Deno.readTextFile(`${run}/metrics.jsonl`))
@@ -188,7 +181,7 @@ test.inFolder("a recipe of reasoning-gym: trained, consolidated, evaluated, shar
     await isShared(hub, "org/by-itself", checkpoint, ["optimizer.safetensors"], "checkpoint-4/");
 
     // Consolidated: one model without an adapter, which answers like the checkpoint.
-    ok(await rgx(["export", checkpoint, "--to", "hf", "--output", merged]));
+    await succeeds(["export", checkpoint, "--to", "hf", "--output", merged]);
     const answers = await evaluated(folder, merged);
     assert.equal(answers.length, 12);
     assert.deepEqual(answers, await evaluated(folder, run));
@@ -196,12 +189,10 @@ test.inFolder("a recipe of reasoning-gym: trained, consolidated, evaluated, shar
     assert.match(twice.err, /has one model\.safetensors already\nhelp: It can be used as it is/);
 
     // Uploaded by hand, with the flags of the recipe's script.
-    ok(
-      await rgx(
-        argv`upload --checkpoint-dir ${checkpoint} --model-name org/base --repo-id org/by-hand
+    await succeeds(
+      argv`upload --checkpoint-dir ${checkpoint} --model-name org/base --repo-id org/by-hand
             --step 4 --optimizer-save-mode full`,
-        { env: hub.env },
-      ),
+      { env: hub.env },
     );
     await isShared(hub, "org/by-hand", checkpoint, model);
     const card = new TextDecoder().decode(filesOf(hub, "org/by-hand").get("README.md"));
