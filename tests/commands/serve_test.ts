@@ -87,6 +87,6 @@ test.inFolder("mistakes are told before anything is served", async (folder) => {
   ], { before: ["serve"] });
   const taken = Deno.listen({ hostname: "127.0.0.1", port: 0 });
   const args = ["serve", MODEL, "--port", String(taken.addr.port)];
-  await refuses([[args, "is in use"]], { code: 2 });
+  await refuses([[args, "is in use"]], { code: 1 });
   taken.close();
 });
