@@ -12,7 +12,7 @@ import { followingText } from "../../models/tokenizers/following_text.ts";
 import { argv } from "../command_line.ts";
 import { goldenPath } from "../golden.ts";
 import { NEEDED, needs } from "../skipped.ts";
-import { jsonLines, spawnRgx } from "../support.ts";
+import { jsonLines, serveRgx } from "../support.ts";
 
 const python = Deno.env.get("RGX_TEST_LM_EVAL_PYTHON");
 const TEMPLATE = "{% for m in messages %}{{ m.content }} {% endfor %}";
@@ -101,12 +101,10 @@ test.inFolder(
     await Deno.writeTextFile(data, QUESTIONS.map((row) => JSON.stringify(row)).join("\n"));
     await Deno.writeTextFile(`${folder}/choices.yaml`, task(data, "rgx_choices", CHOICES));
     await Deno.writeTextFile(`${folder}/texts.yaml`, task(data, "rgx_texts", TEXTS));
-    const child = spawnRgx(["serve", path, "--port", "0", "--served-model-name", "tiny"]);
-    const errors = new Response(child.stderr).text();
-    const reader = child.stdout.pipeThrough(new TextDecoderStream()).getReader();
+    const server = await serveRgx(argv`serve ${path} --port 0 --served-model-name tiny`);
     const device = await createWasmDevice({ threads: 1 }), loaded = await loadModel(path, device);
     try {
-      const url = (await reader.read()).value!.trim(), { model, tokenizer } = loaded;
+      const { url } = server, { model, tokenizer } = loaded;
       const encode = (text: string) => tokenizer.encode(text, { addSpecialTokens: false });
       const [choices, texts] = await evaluate(
         ...[folder, "local-completions", `${url}/completions`] as const,
@@ -141,10 +139,7 @@ test.inFolder(
         assert.equal(filtered_resps[0], await greedyText(loaded, encode(prompt)));
       }
     } finally {
-      child.kill("SIGTERM");
-      await reader.cancel();
-      await child.status;
-      assert.doesNotMatch(await errors, /internal error/);
+      assert.doesNotMatch((await server.end()).err, /internal error/);
       loaded.model.dispose();
       device.close();
     }
