@@ -1,7 +1,7 @@
 /**
  * Job scripts of rgx on a real SLURM (throwaway_cluster.ts). Jobs are warned before their limit,
- * preempted and requeued (slurm_ranks_test.ts: cancelled). Their results are compared with runs without interruption. All
- * jobs run side by side, for about two minutes.
+ * preempted and requeued; slurm_ranks_test.ts cancels them. Their results are compared with runs
+ * without interruption. All jobs run side by side, for about two minutes.
  */
 import assert from "node:assert/strict";
 import { run as runProgram } from "../../cluster/testing.ts";
