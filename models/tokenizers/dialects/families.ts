@@ -31,6 +31,11 @@ export interface Written {
 
 const THOUGHT = { open: "<think>", close_pattern: "</think>\\s*", content: "text" };
 const CALL = { type: "function", function: { name: "{name}", arguments: "{content}" } };
+/** Of a list of calls, each with its name. */
+const LISTED = {
+  transform_each: true,
+  transform: { type: "function", function: { name: "{name}", arguments: "{arguments}" } },
+};
 const CHATML = "<|im_start|>assistant\n";
 const CHATML_CONTENT = { close_pattern: "<\\|im_end\\|>\\s*", content: "text" };
 
@@ -43,14 +48,16 @@ export const JSON_LIST: Written = {
   end: "]",
 };
 
+/** Nothing stands around all calls. */
+const ALONE = { begin: "", first: "", end: "" };
+
 export const JSON_LIST_TEMPLATE = {
   start_anchor: CHATML,
   fields: {
     tool_calls: {
       open_pattern: "(?=\\[)",
       content: "json",
-      transform_each: true,
-      transform: { type: "function", function: { name: "{name}", arguments: "{arguments}" } },
+      ...LISTED,
     },
   },
 };
@@ -173,8 +180,7 @@ export const FAMILIES: readonly Family[] = [
           close_pattern: "<\\|tool_call_end\\|>\\s*",
           repeats: true,
           content: "python-calls",
-          transform_each: true,
-          transform: { type: "function", function: { name: "{name}", arguments: "{arguments}" } },
+          ...LISTED,
         },
         content: CHATML_CONTENT,
       },
@@ -210,19 +216,12 @@ export const FAMILIES: readonly Family[] = [
           close: "</s>",
           repeats: true,
           content: "json",
-          transform_each: true,
-          transform: { type: "function", function: { name: "{name}", arguments: "{arguments}" } },
+          ...LISTED,
         },
         content: { close: "</s>", content: "text" },
       },
     },
-    written: {
-      begin: "[TOOL_CALLS]",
-      first: "[",
-      call: ['{"name": "', '", "arguments": ', "}"],
-      between: ", ",
-      end: "]",
-    },
+    written: { ...JSON_LIST, begin: "[TOOL_CALLS]" },
   },
   {
     name: "llama3_json",
@@ -242,13 +241,7 @@ export const FAMILIES: readonly Family[] = [
       },
     },
     stops: ["<|eot_id|>", "<|eom_id|>"],
-    written: {
-      begin: "",
-      first: "",
-      call: ['{"name": "', '", "parameters": ', "}"],
-      between: null,
-      end: "",
-    },
+    written: { ...ALONE, call: ['{"name": "', '", "parameters": ', "}"], between: null },
   },
   {
     name: "hermes",
@@ -268,11 +261,9 @@ export const FAMILIES: readonly Family[] = [
       },
     },
     written: {
-      begin: "",
-      first: "",
+      ...ALONE,
       call: ['<tool_call>\n{"name": "', '", "arguments": ', "}\n</tool_call>"],
       between: "\n",
-      end: "",
     },
   },
   {
