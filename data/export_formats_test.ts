@@ -1,7 +1,7 @@
 /** Reads the rows of every format in both kinds of file. */
 import assert from "node:assert/strict";
 import { parquetReadObjects } from "hyparquet";
-import { test } from "../core/testing.ts";
+import { test, withFolder } from "../core/testing.ts";
 import { createDataset, scoreAnswer } from "../tasks/dataset.ts";
 import { entryJson } from "../tasks/entry_json.ts";
 import type { Entry } from "../tasks/types.ts";
@@ -22,22 +22,19 @@ function entries(): Entry[] {
 }
 
 /** What `read` returns for a file with all entries. */
-async function writtenTo<T>(
+function writtenTo<T>(
   format: ExportFormat,
   kind: "jsonl" | "parquet",
   read: (path: string) => Promise<T>,
   options: RowOptions = OPTIONS,
 ): Promise<T> {
-  const path = await Deno.makeTempFile({ suffix: `.${kind}` });
-  try {
-    const { columns, row } = withSplit(ROW_FORMATS[format]);
+  return withFolder(async (folder) => {
+    const path = `${folder}/a.${kind}`, { columns, row } = withSplit(ROW_FORMATS[format]);
     const rows = entries().map((entry) => row(entry, "test", options));
     if (kind === "jsonl") await writeJsonLines(path, rows);
     else await writeParquet(path, columns, rows);
     return await read(path);
-  } finally {
-    await Deno.remove(path);
-  }
+  });
 }
 
 function written(format: ExportFormat, kind: "jsonl" | "parquet"): Promise<Row[]> {
@@ -110,19 +107,15 @@ Deno.test("prompts are conversations with the instruction and the system message
   assert.equal((ROW_FORMATS.chat.row(manyAnswers!, "train", bare)["messages"] as Row[]).length, 1);
 });
 
-Deno.test("more rows than a group holds, and none", async () => {
-  const path = await Deno.makeTempFile({ suffix: ".parquet" });
-  try {
-    const rows = (count: number) => Array.from({ length: count }, (_, n) => ({ n, text: `t${n}` }));
-    for (const count of [25_000, 0]) {
-      await writeParquet(path, { n: "int", text: "text" }, rows(count));
-      const { buffer } = await Deno.readFile(path);
-      const found = await parquetReadObjects({ file: buffer });
-      assert.equal(found.length, count);
-      if (count > 0) assert.deepEqual(found.at(-1), { n: 24_999n, text: "t24999" });
-    }
-  } finally {
-    await Deno.remove(path);
+test.inFolder("more rows than a group holds, and none", async (folder) => {
+  const path = `${folder}/a.parquet`;
+  const rows = (count: number) => Array.from({ length: count }, (_, n) => ({ n, text: `t${n}` }));
+  for (const count of [25_000, 0]) {
+    await writeParquet(path, { n: "int", text: "text" }, rows(count));
+    const { buffer } = await Deno.readFile(path);
+    const found = await parquetReadObjects({ file: buffer });
+    assert.equal(found.length, count);
+    if (count > 0) assert.deepEqual(found.at(-1), { n: 24_999n, text: "t24999" });
   }
 });
 

@@ -4,6 +4,7 @@ import { parquetWriteFile } from "hyparquet-writer";
 import zlib from "node:zlib";
 import { test } from "../core/testing.ts";
 import { openProblems, readEntries } from "./open_problems.ts";
+import { FROM_FILE, lines } from "./testing.ts";
 
 const COMMIT = "0123456789abcdef0123456789abcdef01234567";
 const COUNT = 40;
@@ -33,15 +34,9 @@ function writeParquet(path: string, codec: Codec = "SNAPPY"): void {
 }
 
 test.inFolder("parquet gives the same entries as JSON Lines, in every usual packing", async (folder) => {
-  const lines = questions.map((question, i) =>
-    JSON.stringify({
-      question,
-      answer: answers[i],
-      steps: i,
-      tags: { kind: "sum", parts: [1, 2] },
-    })
-  );
-  await Deno.writeTextFile(`${folder}/a.jsonl`, lines.join("\n"));
+  const tags = { kind: "sum", parts: [1, 2] };
+  const rows = questions.map((question, i) => ({ question, answer: answers[i], steps: i, tags }));
+  await Deno.writeTextFile(`${folder}/a.jsonl`, lines(rows));
   const wanted = await readEntries(`${folder}/a.jsonl`);
   assert.equal(wanted.length, COUNT);
   assert.equal(wanted[3]!.metadata["steps"], 3);
@@ -66,9 +61,8 @@ test.inFolder("a pulled data set is named as on the Hub; its splits are kept apa
   const before = Deno.env.get("HF_HUB_CACHE");
   Deno.env.set("HF_HUB_CACHE", cache);
   try {
-    const options = { task_name: null, task_config: {}, seed: 1, num_examples: 1000 };
     for (const name of ["org/sums", "hf://datasets/org/sums/main", main]) {
-      const source = await openProblems({ ...options, dataset_name: name });
+      const source = await openProblems({ ...FROM_FILE, num_examples: 1000, dataset_name: name });
       const splits = (["train", "validation", "test"] as const).map((split) =>
         source.length(split)
       );
@@ -108,16 +102,13 @@ test.inFolder("a bad row of a parquet file is named by its number", async (folde
 test.inFolder("a note says that a file has only questions before they are trained on", async (folder) => {
   const path = `${folder}/a.jsonl`;
   const write = (more: object) =>
-    Deno.writeTextFile(
-      path,
-      questions.map((question) => JSON.stringify({ question, ...more })).join("\n"),
-    );
-  const options = { task_name: null, dataset_name: path, task_config: {}, seed: 1 };
+    Deno.writeTextFile(path, lines(questions.map((question) => ({ question, ...more }))));
+  const options = { ...FROM_FILE, dataset_name: path };
   await write({ label: "2" });
   const open = await openProblems({ ...options, num_examples: 10 });
   assert.match(open.notes!.join(), /none of the 40 problems has an answer/);
   const rows = questions.map((question, i) => i < 9 ? { question } : { question, answer: "2" });
-  await Deno.writeTextFile(path, rows.map((row) => JSON.stringify(row)).join("\n"));
+  await Deno.writeTextFile(path, lines(rows));
   const some = await openProblems({ ...options, num_examples: 10 });
   assert.match(some.notes!.join(), /9 of the 40 problems have no answer .* of them is right/);
   await write({ answer: "2" });
@@ -128,16 +119,14 @@ test.inFolder("a note says that a file has only questions before they are traine
 test.inFolder("the test split of a file with several splits is not trained on", async (folder) => {
   const path = `${folder}/all.jsonl`, splits = ["train", "test", "train", "validation"];
   const rows = questions.map((question, i) => ({ split: splits[i % 4]!, question }));
-  const lines = rows.map(({ split, question }, i) =>
-    JSON.stringify({
-      question,
-      answer: answers[i],
-      ...(i % 3 === 0 ? { extra_info: { split } } : { split }), // where verl has it
-    })
-  );
-  await Deno.writeTextFile(path, lines.join("\n"));
+  const written = rows.map(({ split, question }, i) => ({
+    question,
+    answer: answers[i],
+    ...(i % 3 === 0 ? { extra_info: { split } } : { split }), // where verl has it
+  }));
+  await Deno.writeTextFile(path, lines(written));
   const of = (split: string) => rows.flatMap((row) => row.split === split ? [row.question] : []);
-  const options = { task_name: null, dataset_name: path, task_config: {}, seed: 1 };
+  const options = { ...FROM_FILE, dataset_name: path };
   const source = await openProblems({ ...options, num_examples: 100 });
   for (const split of ["train", "test"] as const) {
     const found = Array.from({ length: source.length(split) }, (_, i) => source.entry(split, i));
@@ -147,7 +136,7 @@ test.inFolder("the test split of a file with several splits is not trained on", 
 });
 
 test.inFolder("files that are named are read alone; a folder leaves out what runs in it wrote", async (folder) => {
-  const line = (question: string) => JSON.stringify({ question, answer: "1" }) + "\n";
+  const line = (question: string) => lines([{ question, answer: "1" }]);
   const write = async (name: string, ...rows: string[]) => {
     await Deno.mkdir(`${folder}/${name}`.replace(/[^/]*$/, ""), { recursive: true });
     await Deno.writeTextFile(`${folder}/${name}`, rows.map(line).join(""));
@@ -155,13 +144,9 @@ test.inFolder("files that are named are read alone; a folder leaves out what run
   await write("train.jsonl", "a", "b", "c");
   await write("test.jsonl", "d");
   await write("gsm_test.jsonl", "e", "f");
-  const common = { task_name: null, task_config: {}, seed: 1, num_examples: null };
   const readFiles = async (dataset_name: string, eval_dataset_name: string | null) => {
-    const { files, ...source } = await openProblems({
-      ...common,
-      dataset_name,
-      eval_dataset_name,
-    });
+    const sets = { dataset_name, eval_dataset_name };
+    const { files, ...source } = await openProblems({ ...FROM_FILE, ...sets });
     const names = files!.map(({ path, rows, heldOut }) =>
       `${heldOut ? "held out " : ""}${path.slice(folder.length + 1)} ${rows}`
     );

@@ -6,6 +6,7 @@ import { splitProblems } from "./held_out.ts";
 import type { ProblemSource } from "./problem_source.ts";
 import { openSource, type SourceOptions } from "./open_source.ts";
 import { readJsonLines } from "./row_entries.ts";
+import { FROM_FILE, withFile } from "./testing.ts";
 import { workedAnswer } from "./worked_answer.ts";
 
 const TASK: SourceOptions = {
@@ -16,20 +17,8 @@ const TASK: SourceOptions = {
   num_examples: 64,
 };
 
-/** Runs `body` with the path of a JSONL file that holds `lines`. */
-function withFile(lines: unknown[], body: (path: string) => void): void {
-  const path = Deno.makeTempFileSync({ suffix: ".jsonl" });
-  try {
-    const text = lines.map((line) => typeof line === "string" ? line : JSON.stringify(line));
-    Deno.writeTextFileSync(path, text.join("\n") + "\n");
-    body(path);
-  } finally {
-    Deno.removeSync(path);
-  }
-}
-
 function fromFile(path: string, num_examples: number | null = 10_000): ProblemSource {
-  return openSource({ ...TASK, task_name: null, dataset_name: path, num_examples });
+  return openSource({ ...FROM_FILE, dataset_name: path, num_examples });
 }
 
 Deno.test("a task is an endless source with its own entries in every split", () => {
@@ -80,12 +69,12 @@ Deno.test("a task with too few problems to hold out keeps most of them for train
   assert.throws(() => splitProblems({ source: small, heldOutCount: 2 }), UsageError);
 });
 
-Deno.test("a file's questions are dealt out to disjoint splits, equal ones to the same", () => {
+Deno.test("a file's questions are dealt out to disjoint splits, equal ones to the same", async () => {
   const rows = Array.from(
     { length: 500 },
     (_, i) => ({ question: `Q ${i % 400}?`, answer: i % 400 }),
   );
-  withFile(rows, (path) => {
+  await withFile(rows, (path) => {
     const source = fromFile(path);
     const questions = (split: Split) =>
       new Set(
@@ -95,13 +84,7 @@ Deno.test("a file's questions are dealt out to disjoint splits, equal ones to th
     assert.equal(train.size + test.size, 400);
     assert.equal(new Set([...train, ...test]).size, 400);
     assert.ok(test.size > 50 && test.size < 110);
-    const whole = openSource({
-      ...TASK,
-      task_name: null,
-      dataset_name: path,
-      num_examples: null,
-      hold_out: false,
-    });
+    const whole = openSource({ ...FROM_FILE, dataset_name: path, hold_out: false });
     assert.deepEqual([whole.length("train"), whole.length("test")], [500, 0]);
     const problems = splitProblems({ source, heldOutCount: 15 });
     assert.equal(problems.heldOut.length, 15);
@@ -114,19 +97,14 @@ Deno.test("a file's questions are dealt out to disjoint splits, equal ones to th
     const ten = fromFile(path, 10);
     assert.equal(ten.length("train"), 10);
     assert.match(ten.notes!.join(), /more training entries are not used: data\.num_examples is 10/);
-    const first = openSource({
-      ...TASK,
-      task_name: null,
-      dataset_name: path,
-      num_examples: 10,
-      max_examples: 30,
-    });
+    const sizes = { num_examples: 10, max_examples: 30 };
+    const first = openSource({ ...FROM_FILE, dataset_name: path, ...sizes });
     assert.equal(first.length("train"), 30);
     assert.deepEqual([first.notes, source.notes], [[], []]);
   });
 });
 
-Deno.test("rows may have prompt columns, messages, metadata and further columns", () => {
+Deno.test("rows may have prompt columns, messages, metadata and further columns", async () => {
   const rows = [
     { prompt: "P0", completion: "C0", level: 3 },
     {
@@ -136,7 +114,7 @@ Deno.test("rows may have prompt columns, messages, metadata and further columns"
     { question: "P3", answer: 4, metadata: { source_dataset: "chain_sum", num_terms: 2 } },
     { prompt: "P4" },
   ];
-  withFile(rows, (path) => {
+  await withFile(rows, (path) => {
     const source = fromFile(path);
     const all = (["train", "validation", "test"] as const).flatMap((split) =>
       Array.from({ length: source.length(split) }, (_, i) => source.entry(split, i))
@@ -165,10 +143,10 @@ Deno.test("rows may have prompt columns, messages, metadata and further columns"
   });
 });
 
-Deno.test("a completion is imitated word for word, and its answer is the one in its tags", () => {
+Deno.test("a completion is imitated word for word, and its answer is the one in its tags", async () => {
   const completion = "<think>1 + 1</think>\n<answer> 2 </answer>";
   const messages = [{ role: "user", content: "P1" }, { role: "assistant", content: completion }];
-  withFile(
+  await withFile(
     [{ prompt: "P0", completion }, { messages, answer: "3" }],
     (path) => {
       const found = readJsonLines(path);
@@ -178,7 +156,7 @@ Deno.test("a completion is imitated word for word, and its answer is the one in 
   );
 });
 
-Deno.test("a bad line is refused with file and line", () => {
+Deno.test("a bad line is refused with file and line", async () => {
   const good = { question: "Q?", answer: "A" };
   const cases: [unknown, RegExp][] = [
     ["{not json", /\.jsonl:2: not valid JSON/],
@@ -190,9 +168,9 @@ Deno.test("a bad line is refused with file and line", () => {
     [{ question: "Q", metadata: 3 }, /:2: metadata must be an object, found 3/],
   ];
   for (const [line, message] of cases) {
-    withFile([good, line], (path) => assert.throws(() => fromFile(path), message));
+    await withFile([good, line], (path) => assert.throws(() => fromFile(path), message));
   }
-  withFile([], (path) => assert.throws(() => fromFile(path), /has no entries/));
+  await withFile("", (path) => assert.throws(() => fromFile(path), /has no entries/));
   assert.throws(() => entriesOf([], "a.csv"), { advice: /^It should have a line of names/ });
   assert.throws(() => fromFile("/no/such/file.jsonl"), /cannot read the data file \/no\/such/);
 });
@@ -207,10 +185,8 @@ Deno.test("the data section must name exactly one source and a positive number o
 Deno.test("rows that are in both splits of a file are counted once, and a note names them", () => {
   const entry = (n: number) => ({ question: `${n}?`, answer: `${n}`, metadata: {} });
   const source = openSource({
-    ...TASK,
-    task_name: null,
+    ...FROM_FILE,
     dataset_name: "f",
-    num_examples: null,
     entries: [0, 1, 2, 3, 4, 0].map(entry),
     testEntries: [0, 1, 7, 8].map(entry),
   });

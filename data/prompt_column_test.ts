@@ -1,20 +1,17 @@
 import assert from "node:assert/strict";
 import { openProblems } from "./open_problems.ts";
-
-const DATA = { task_name: null, task_config: {}, seed: 1, num_examples: null, hold_out: false };
+import { FROM_FILE, withFile } from "./testing.ts";
 
 /** The first problem of a file with these rows. */
-async function first(rows: readonly object[], column: string | null) {
-  const path = await Deno.makeTempFile({ suffix: ".jsonl" });
-  try {
-    await Deno.writeTextFile(path, rows.map((row) => JSON.stringify(row)).join("\n"));
-    const options = { ...DATA, dataset_name: path, dataset_prompt_column: column };
-    return (await openProblems(options)).entry("train", 0);
-  } catch (error) {
-    throw new Error((error as Error).message.replace(path, "FILE"));
-  } finally {
-    await Deno.remove(path);
-  }
+function first(rows: readonly object[], column: string | null) {
+  const options = { ...FROM_FILE, hold_out: false, dataset_prompt_column: column };
+  return withFile(rows, async (path) => {
+    try {
+      return (await openProblems({ ...options, dataset_name: path })).entry("train", 0);
+    } catch (error) {
+      throw new Error((error as Error).message.replace(path, "FILE"));
+    }
+  });
 }
 
 Deno.test("dataset_prompt_column takes the prompts of any column, also beside a prompt", async () => {

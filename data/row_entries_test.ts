@@ -7,6 +7,7 @@ import { openProblems } from "./open_problems.ts";
 import { readRows } from "./read_rows.ts";
 import { entriesOf } from "./row_entries.ts";
 import { scoreCompletion } from "./score_completion.ts";
+import { FROM_FILE, withFile } from "./testing.ts";
 import { workedAnswer } from "./worked_answer.ts";
 
 type Row = Record<string, unknown>;
@@ -20,23 +21,13 @@ function read(...rows: Row[]): Entry[] {
 }
 
 /** All entries of a file as a run reads them, by their index. */
-async function opened(rows: readonly Row[]): Promise<Entry[]> {
-  const path = await Deno.makeTempFile({ suffix: ".jsonl" });
-  try {
-    await Deno.writeTextFile(path, rows.map((row) => JSON.stringify(row)).join("\n"));
-    const source = await openProblems({
-      task_name: null,
-      dataset_name: path,
-      task_config: {},
-      seed: 1,
-      num_examples: null,
-    });
+function opened(rows: readonly Row[]): Promise<Entry[]> {
+  return withFile(rows, async (path) => {
+    const source = await openProblems({ ...FROM_FILE, dataset_name: path });
     return (["train", "validation", "test"] as const).flatMap((split) =>
       Array.from({ length: source.length(split) }, (_, i) => source.entry(split, i))
     ).sort((a, b) => Number(a.metadata["source_index"]) - Number(b.metadata["source_index"]));
-  } finally {
-    await Deno.remove(path);
-  }
+  });
 }
 
 Deno.test("a prompt of messages stays the conversation that it is", () => {
@@ -239,17 +230,13 @@ const PUBLIC: Record<string, { row: Row; question: string; right: string[]; wron
 
 for (const [name, { row, question, right, wrong }] of Object.entries(PUBLIC)) {
   Deno.test(`rows of ${name} become problems with their answers`, async () => {
-    const [entry] = await opened(
-      Array.from({ length: 1 }, () => row).concat(
-        // Other questions, so that some are left for training.
-        Array.from({ length: 20 }, (_, i) => {
-          const key = Object.keys(row).find((one) =>
-            ["prompt", "question", "problem"].includes(one)
-          )!;
-          return { ...row, [key]: key === "prompt" ? [user(`other ${i}`)] : `other ${i}` };
-        }),
-      ),
-    );
+    const key = ["prompt", "question", "problem"].find((one) => one in row)!;
+    // Other questions, so that some are left for training.
+    const others = Array.from({ length: 20 }, (_, i) => ({
+      ...row,
+      [key]: key === "prompt" ? [user(`other ${i}`)] : `other ${i}`,
+    }));
+    const [entry] = await opened([row, ...others]);
     assert.equal(entry!.question, question);
     for (const text of right) assert.equal(scoreCompletion(text, entry!).score, 1, text);
     assert.equal(scoreCompletion(wrong, entry!).score, 0, wrong);

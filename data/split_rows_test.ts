@@ -2,12 +2,12 @@
 import assert from "node:assert/strict";
 import { withFolder } from "../core/testing.ts";
 import { openProblems } from "./open_problems.ts";
+import { FROM_FILE, lines } from "./testing.ts";
 
 const rows = (name: string, count: number, more: object = {}) =>
-  Array.from(
-    { length: count },
-    (_, i) => JSON.stringify({ question: `${name}${i}`, answer: "1", ...more }),
-  ).join("\n") + "\n";
+  lines(
+    Array.from({ length: count }, (_, i) => ({ question: `${name}${i}`, answer: "1", ...more })),
+  );
 
 const FILES: Readonly<Record<string, string>> = {
   "one.jsonl": rows("a", 10),
@@ -31,11 +31,8 @@ Deno.test("splits and slices of files, folders and a column are trained on and h
   await withData(async (folder) => {
     const open = (name: string, train?: string, test?: string, hold_out = false) =>
       openProblems({
-        task_name: null,
+        ...FROM_FILE,
         dataset_name: `${folder}/${name}`,
-        task_config: {},
-        seed: 1,
-        num_examples: null,
         hold_out,
         ...(train === undefined ? {} : { dataset_train_split: train }),
         ...(test === undefined ? {} : { dataset_test_split: test }),
