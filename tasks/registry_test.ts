@@ -77,9 +77,6 @@ Deno.test("bad parameters are refused with the field and what was found", () => 
       /^min_trems: unknown field .*did you mean min_terms\?.*max_digits/,
     ],
     ["chain_sum", { min_terms: "2" }, /^min_terms: must be an integer, found "2"/],
-    ["chain_sum", { min_terms: 2.5 }, /^min_terms: must be an integer, found 2\.5/],
-    ["chain_sum", { min_terms: Infinity }, /^min_terms: must be an integer, found Infinity/],
-    ["chain_sum", { min_terms: null }, /^min_terms: must be an integer, found null/],
     ["chain_sum", { min_terms: 0 }, /^min_terms: must be at least 1, found 0/],
     [
       "chain_sum",
@@ -99,17 +96,11 @@ Deno.test("bad parameters are refused with the field and what was found", () => 
       { whitespace: "singel" },
       /^whitespace: must be one of .*did you mean single/,
     ],
-    ["leg_counting", { max_animals: 38 }, /^max_animals: must be at most 37, found 38/],
-    ["mini_sudoku", { max_empty: 13 }, /^max_empty: must be at most 12, found 13/],
     ["mini_sudoku", { min_empty: 10, max_empty: 9 }, /min_empty = 10 and max_empty = 9/],
-    ["simple_geometry", { max_angle: 180 }, /^max_angle: must be at most 179/],
     ["simple_geometry", { min_angle: 100 }, /^min_angle: .*min_angle = 100 and min_sides = 3/],
     ["simple_geometry", { max_sides: 50 }, /^max_angle: .*max_angle = 170 and max_sides = 50/],
-    ["shortest_path", { p_blocked: 1.5 }, /^p_blocked: must be at most 1, found 1\.5/],
     ["shortest_path", { p_blocked: NaN }, /^p_blocked: must be a number/],
     ["shortest_path", { min_rows: 1, min_cols: 1 }, /^min_rows: .*min_rows = 1 and min_cols = 1/],
-    ["tower_of_hanoi", { min_pegs: 2 }, /^min_pegs: must be at least 3, found 2/],
-    ["tower_of_hanoi", { max_disks: 40 }, /^max_disks: must be at most 20/],
     [
       "spell_backward",
       { min_word_len: 30, max_word_len: 40 },
@@ -178,7 +169,6 @@ Deno.test("bad parameters are refused with the field and what was found", () => 
     ["boxnet", { colour_list: [] }, /^colour_list: /],
     ["boxnet", { colour_list: ["light red"] }, /^colour_list: .*light red/],
     ["coin_flip", { allow_exact: false, allow_at_least: false }, /^allow_exact: .*exact = false/],
-    ["gsm_symbolic", { difficulty: 2 }, /^difficulty: must be at most 1, found 2/],
   ];
   for (const [task, config, expected] of cases) {
     const errors = validateTaskConfig(task, config);

@@ -20,6 +20,7 @@ const survo = {
   candidate_numbers: [1, 2, 2, 1],
 };
 const room = "+ + + + +  \n+ * @ X +  \n+ + + + +  \n\n";
+const edge = { vertices: [0, 1], edges: [[0, 1]], num_colors: 2, color_options: [1, 2] };
 
 type Row = [task: string, entry: ScorableEntry, answers: Record<number, readonly string[]>];
 
@@ -129,7 +130,7 @@ const ROWS: readonly Row[] = [
   ["number_sorting", {
     metadata: { sorted_numbers: ["-92.8", "0.0", "61.5"], direction: "ascending" },
   }, {
-    1: ["['-92.8', '0.0', '61.50000001']"],
+    1: ["['-92.8', '0.0', '61.5']", "['-92.8', '0.0', '61.50000001']"],
     0: ["['-92.85', '0.0', '61.5']", "['-92.8', '0.0', '61.5004']"],
   }],
   // V12
@@ -165,6 +166,34 @@ const ROWS: readonly Row[] = [
   // V13, V16
   ["tsumego", { answer: "C1" }, { 0.05: ["C11"], [2 / 11]: ["C1, not C11"] }],
   ["sokoban", { metadata: { gamestr: room } }, { 0: ["I go RIGHT"] }],
+  ["advanced_geometry", { answer: "(0.304, -1.217)", metadata: { task_type: "orthocenter" } }, {
+    1: ["0.304,-1.2171"],
+  }],
+  ["calendar_arithmetic", { answer: "0", metadata: { task: "count_days" } }, { 0: ["1"] }],
+  ["codeio", { answer: '{"a": 10, "b": "xy"}' }, {
+    [1 - 0.2 / (0.2 * 22)]: ['{"a": 10.5, "b": "xy"}'],
+    [20 / 21]: ['{"a": 10, "b": "xy"}}'],
+    0.5: ['{"a": 10, "b": "zz"}'],
+    0.2: ["x".repeat(1000) + '{"a":10,"b":"xy"}'],
+  }],
+  ["codeio", { answer: '{"b": 1, "a": 10.0}' }, {
+    1: ['{"a": 10, "b": true}'],
+    [1 - 0.4 / (0.2 * 19)]: ['{"a": 11.0, "b": 1}'],
+  }],
+  ["cryptarithm", {
+    metadata: { words_letters: ["AB", "C"], result_letters: "DE", allow_leading_zero: false },
+  }, {
+    1: ["A=1,B=7,C=8,D=2,E=5"],
+    0.01: ["A=0,B=5,C=7,D=1,E=2", "A=1,B=7,C=8,D=2,E=5,F=0"],
+  }],
+  ["graph_color", { metadata: { puzzle: edge } }, {
+    0.01: ['{"0": 1, "1": 3}', '{"0": "1", "1": "2"}'],
+    0: ["null"],
+  }],
+  ["jugs", { metadata: { puzzle: { jug_capacities: [5, 3, 8], target: 2, min_moves: 2 } } }, {
+    1: ['[" fill  A", "pour\\tA->B "]'],
+    0: ['["fill D"]'],
+  }],
 ];
 
 Deno.test("answers in unusual forms get the score of the original, or the right one", () => {

@@ -143,7 +143,7 @@ const OUTSIDE = -1;
 /**
  * Writes a move like the answer does: `fill A`, `empty B`, `pour A->B`. Jugs are letters from A.
  */
-export function moveText({ from, to }: JugMove): string {
+function moveText({ from, to }: JugMove): string {
   if (from === OUTSIDE) return `fill ${jugName(to)}`;
   return to === OUTSIDE ? `empty ${jugName(from)}` : `pour ${jugName(from)}->${jugName(to)}`;
 }
