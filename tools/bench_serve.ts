@@ -6,6 +6,7 @@
  */
 import { cpus } from "node:os";
 import { parseArgs } from "node:util";
+import { events } from "../core/remote/reply.ts";
 import { createDevice } from "../kernels/mod.ts";
 import { loadModel } from "../models/load_model.ts";
 import { spawnRgx } from "../tests/support.ts";
@@ -202,19 +203,14 @@ async function ask(url: string, question: object, signal?: AbortSignal): Promise
     await response.body?.cancel();
     return { status: response.status, ids, times };
   }
-  let rest = "", isDone = false;
-  for await (const text of response.body!.pipeThrough(new TextDecoderStream())) {
-    const events = (rest + text).split(/\r?\n\r?\n/);
-    rest = events.pop()!;
-    for (const event of events) {
-      if (event === "data: [DONE]") isDone = true;
-      else if (event.startsWith("data: ")) {
-        const { token_ids: token, text } = JSON.parse(event.slice(6)).choices[0];
-        if (token === undefined && text === "") continue;
-        ids.push(...token ?? []);
-        times.push(performance.now());
-      }
-    }
+  let isDone = false;
+  for await (const data of events(response.body!.pipeThrough(new TextDecoderStream()))) {
+    isDone ||= data === "[DONE]";
+    if (isDone) continue;
+    const { token_ids: token, text } = JSON.parse(data).choices[0];
+    if (token === undefined && text === "") continue;
+    ids.push(...token ?? []);
+    times.push(performance.now());
   }
   return { status: isDone ? 200 : 0, ids, times };
 }

@@ -8,8 +8,8 @@
  *     --only a,b       measures only these tasks
  *     --python PATH    also measures reasoning-gym with this Python, and prints the ratios
  */
-import process from "node:process";
 import { parseArgs } from "node:util";
+import { ownSeconds } from "../core/machine/other_work.ts";
 import type { Dataset } from "../tasks/dataset.ts";
 import { Contestant } from "./peers/contestant.ts";
 import { table } from "./performance_page.ts";
@@ -29,18 +29,13 @@ interface TaskRates extends Rates {
 /** Number of entries whose answers are scored in turns. */
 const SCORED = 8;
 
-function processorSeconds(): number {
-  const { user, system } = process.cpuUsage();
-  return (user + system) / 1e6;
-}
-
 /** Calls of work(i) per second, i = 0, 1, 2, … */
 function rate(seconds: number, work: (i: number) => void): number {
-  const begin = processorSeconds();
+  const begin = ownSeconds();
   // Fast tasks make several entries between two reads of the clock.
   for (let done = 0, pause = 1;;) {
     for (const end = done + pause; done < end; done++) work(done);
-    const spent = processorSeconds() - begin;
+    const spent = ownSeconds() - begin;
     if (spent >= seconds) return done / spent;
     if (spent < seconds / 20) pause *= 2;
   }
@@ -117,9 +112,9 @@ function report(rows: readonly TaskRates[], version: string): string {
 }
 
 if (import.meta.main) {
-  const before = processorSeconds(), start = performance.now();
+  const before = ownSeconds(), start = performance.now();
   const { getTask, taskNames } = await import("../tasks/registry.ts");
-  const registry = { processor: processorSeconds() - before, wall: performance.now() - start };
+  const registry = { processor: ownSeconds() - before, wall: performance.now() - start };
   const { createDataset } = await import("../tasks/dataset.ts");
   const text = { type: "string" } as const;
   const { values } = parseArgs({ options: { seconds: text, only: text, python: text } });

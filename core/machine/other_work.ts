@@ -33,7 +33,8 @@ const READ_MS = 1000;
 /** If others use a smaller share, it is not mentioned. */
 const WORTH_SAYING = 0.1;
 
-function ownSeconds(): number {
+/** Seconds of all processors that this process has used. */
+export function ownSeconds(): number {
   const { user, system } = process.cpuUsage();
   return (user + system) / 1e6;
 }

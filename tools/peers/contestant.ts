@@ -1,17 +1,12 @@
 /**
  * Processes that are measured in turns, and the Markdown about them. Each process loads what it
  * needs, and prints a line of JSON when it is ready. Then it does its work each time it gets a
- * line, and answers with a line of JSON. Of a process that dies, the exit status and the last lines
- * are known.
+ * line, and answers with a line of JSON. Of a process that dies, the exit status and the end of its
+ * standard error are known.
  */
+import { LineProcess } from "../../core/machine/line_process.ts";
 import { V8_FLAGS } from "../../core/program_command.ts";
 import { fenced } from "../performance_page.ts";
-import { lines } from "./jobs.ts";
-
-const ROOT = new URL("../../", import.meta.url);
-
-/** Number of lines of standard error that are kept. */
-const LAST_LINES = 12;
 
 export interface Entry {
   name: string;
@@ -21,76 +16,55 @@ export interface Entry {
 /** The end of a process that should still run. */
 export class Died extends Error {
   override name = "Died";
-  constructor(
-    readonly program: string,
-    readonly how: string,
-    /** The last lines that it wrote on standard error. */
-    readonly lastLines: readonly string[],
-  ) {
-    super(`${program} died (${how})`);
+  constructor(readonly program: string, readonly how: string) {
+    super(`${program} died: ${how}`);
   }
 }
 
 export class Contestant<Times> {
   readonly rounds: Times[] = [];
-  readonly #child: Deno.ChildProcess;
-  readonly #input: WritableStreamDefaultWriter<Uint8Array>;
-  readonly #answers: AsyncGenerator<string>;
-  readonly #lastLines: string[] = [];
-  readonly #errors: Promise<void>;
+  readonly #process: LineProcess;
+  readonly #lines: string[] = [];
+  #heard = () => {};
 
-  private constructor({ name, command: [program, ...args] }: Entry) {
-    this.name = name;
-    const options = { args, cwd: ROOT, stdin: "piped", stdout: "piped", stderr: "piped" } as const;
-    this.#child = new Deno.Command(program, options).spawn();
-    this.#input = this.#child.stdin.getWriter();
-    this.#answers = lines(this.#child.stdout);
-    this.#errors = this.#keepErrors();
+  private constructor(readonly name: string, command: readonly string[]) {
+    this.#process = new LineProcess(command, (lines) => {
+      this.#lines.push(...lines);
+      this.#heard();
+    });
   }
-
-  readonly name: string;
 
   /**
    * Starts a process and waits until it is ready. `version` is what the program reports.
    * @throws Died
    */
   static async start<Times>(
-    entry: Entry,
+    { name, command }: Entry,
   ): Promise<{ contestant: Contestant<Times>; version: string }> {
-    const contestant = new Contestant<Times>(entry);
+    const contestant = new Contestant<Times>(name, command);
     const { version } = await contestant.#answer() as { version: string };
     return { contestant, version };
   }
 
   /** Lets the process do its work once. @param request the line that it gets @throws Died */
   async round(request = "go"): Promise<Times> {
-    // Writing to a process that has ended fails; its missing answer says why.
-    await this.#input.write(new TextEncoder().encode(`${request}\n`)).catch(() => {});
+    this.#process.send(request);
     const times = await this.#answer() as Times;
     this.rounds.push(times);
     return times;
   }
 
-  async #keepErrors(): Promise<void> {
-    for await (const line of lines(this.#child.stderr)) {
-      console.error(line);
-      this.#lastLines.push(line);
-      if (this.#lastLines.length > LAST_LINES) this.#lastLines.shift();
-    }
-  }
-
   async #answer(): Promise<unknown> {
-    const { value, done } = await this.#answers.next();
-    if (!done) return JSON.parse(value);
-    const { code, signal } = await this.#child.status;
-    await this.#errors;
-    throw new Died(this.name, signal ?? `exit status ${code}`, this.#lastLines);
+    while (this.#lines.length === 0) {
+      const { ended } = this.#process;
+      if (ended !== null) throw new Died(this.name, ended);
+      await new Promise<void>((resolve) => this.#heard = resolve);
+    }
+    return JSON.parse(this.#lines.shift()!);
   }
 
-  async end(): Promise<void> {
-    await this.#input.close().catch(() => {});
-    await this.#child.status;
-    await this.#errors;
+  end(): Promise<void> {
+    return this.#process.close();
   }
 
   /** The best value of all rounds. @param better Math.min or Math.max */
@@ -152,10 +126,7 @@ export async function inTurns<Times>(
 
 /** The text about processes that died; empty if none died. */
 export function deaths(died: readonly Died[]): string[] {
-  return died.map(({ message, lastLines }) => {
-    const lines = lastLines.length === 0 ? ["(nothing on standard error)"] : lastLines;
-    return `**${message}** and is left out. Its last lines:\n\n${fenced(lines.join("\n"))}`;
-  });
+  return died.map(({ program, how }) => `**${program} died** and is left out:\n\n${fenced(how)}`);
 }
 
 /** The command of rgx's process. */

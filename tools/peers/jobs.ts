@@ -55,14 +55,3 @@ export interface DecodeTimes {
   many: Rate;
   peakBytes: number;
 }
-
-/** The lines of a stream, without an unfinished last line. */
-export async function* lines(stream: ReadableStream<Uint8Array>): AsyncGenerator<string> {
-  const decoder = new TextDecoder();
-  let rest = "";
-  for await (const bytes of stream) {
-    const parts = (rest + decoder.decode(bytes, { stream: true })).split("\n");
-    rest = parts.pop()!;
-    yield* parts;
-  }
-}

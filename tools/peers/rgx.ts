@@ -3,14 +3,15 @@
  * the work of its JSON argument once (a GRPO step, or prefill and decoding) and answers with a line
  * of JSON. The scripts of this folder do the same in other programs.
  */
-import process from "node:process";
+import { readLines } from "../../core/line_pipe.ts";
+import { ownSeconds } from "../../core/machine/other_work.ts";
 import { createWasmDevice, type WasmDevice } from "../../kernels/devices/wasm/device.ts";
 import { CausalLM } from "../../models/causal_lm.ts";
 import { readModelFolder } from "../../models/model_folder.ts";
 import type { GenerateOptions } from "../../models/generation/types.ts";
 import type { StorageOptions } from "../../models/network/weights/weight_storage.ts";
 import { BenchStep, STEP_PHASES } from "../../training/grpo_step_bench.ts";
-import { type DecodeJob, type DecodeTimes, lines, type StepJob, type StepTimes } from "./jobs.ts";
+import type { DecodeJob, DecodeTimes, StepJob, StepTimes } from "./jobs.ts";
 
 type Weights = Required<Pick<StorageOptions, "dtype">> & Pick<GenerateOptions, "activations">;
 
@@ -18,12 +19,6 @@ type Weights = Required<Pick<StorageOptions, "dtype">> & Pick<GenerateOptions, "
 async function peakBytes(): Promise<number> {
   const status = await Deno.readTextFile("/proc/self/status").catch(() => "");
   return 1024 * Number(status.match(/VmHWM:\s*(\d+)/)?.[1] ?? NaN);
-}
-
-/** Processor time of all threads, in milliseconds. */
-function processorMs(): number {
-  const { user, system } = process.cpuUsage();
-  return (user + system) / 1000;
 }
 
 async function stepper(job: StepJob & Weights, device: WasmDevice) {
@@ -37,12 +32,12 @@ async function stepper(job: StepJob & Weights, device: WasmDevice) {
   });
   const step = new BenchStep(device, model, tokenizer!);
   return async (): Promise<StepTimes> => {
-    const cpu = processorMs();
+    const cpu = ownSeconds();
     const shape = { promptIds, completions, newTokens, eosIds: [], keeps };
     const times = await step.run(shape);
     return {
       seconds: STEP_PHASES.reduce((sum, phase) => sum + times[phase], 0) / 1000,
-      cpuSeconds: (processorMs() - cpu) / 1000,
+      cpuSeconds: ownSeconds() - cpu,
       generate: times.generate / 1000,
       peakBytes: await peakBytes(),
     };
@@ -59,10 +54,10 @@ async function decoder(job: DecodeJob & Weights, device: WasmDevice) {
   const ids = (count: number, seed: number) =>
     Array.from({ length: count }, (_, i) => (31 * seed + 7 * i) % config.vocabSize);
   const rate = async (tokens: number, work: () => Promise<unknown>) => {
-    const start = performance.now(), cpu = processorMs();
+    const start = performance.now(), cpu = ownSeconds();
     await work();
     const clock = performance.now() - start;
-    return { clock: 1000 * tokens / clock, cpu: 1000 * tokens / (processorMs() - cpu) };
+    return { clock: 1000 * tokens / clock, cpu: tokens / (ownSeconds() - cpu) };
   };
   // Opened once, like in a server, so that copies of weights do not count for every request.
   const room = { promptRows: 2 * promptTokens, branches: sequences, maxNewTokens: newTokens };
@@ -95,6 +90,8 @@ if (import.meta.main) {
   const device = await createWasmDevice({ threads: job.threads });
   const once = "rank" in job ? await stepper(job, device) : await decoder(job, device);
   console.log(JSON.stringify({ version: "rgx" }));
-  for await (const _line of lines(Deno.stdin.readable)) console.log(JSON.stringify(await once()));
+  for await (const lines of readLines(Deno.stdin.readable)) {
+    for (const _ of lines) console.log(JSON.stringify(await once()));
+  }
   device.close();
 }
