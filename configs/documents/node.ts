@@ -240,7 +240,7 @@ export class Problems {
   incomplete = false;
 
   /** `key` is the dotted key as written, or "" for the file as a whole. */
-  add(at: Position, key: string, text: string): void {
+  add(at: Position, key: string, text: string): undefined {
     this.#list.push({ at, key, text });
   }
 

@@ -52,17 +52,14 @@ function pathPattern(words: readonly string[]): ValueType<string> {
       const value = node.kind === "scalar" ? node.value : null;
       if (typeof value !== "string" || /^\w+$/.test(value) || value === "") {
         if (typeof value === "string" && words.includes(value)) return value;
-        complain(node.at, `expected ${expected}, found ${describeNode(node)}`);
-        return undefined;
+        return complain(node.at, `expected ${expected}, found ${describeNode(node)}`);
       }
       if (/^[\w.]+(?:[\s,]+[\w.]+)+$/.test(value)) {
         const list = value.split(/[\s,]+/).join(", ");
-        complain(node.at, `a text is one regular expression; of several modules: [${list}]`);
-        return undefined;
+        return complain(node.at, `a text is one regular expression; of several modules: [${list}]`);
       }
       if (words.includes(value) || compiles(value)) return value;
-      complain(node.at, `${JSON.stringify(value)} is no valid regular expression`);
-      return undefined;
+      return complain(node.at, `${JSON.stringify(value)} is no valid regular expression`);
     },
   };
 }
@@ -103,8 +100,7 @@ export function modulePattern(value: ValueType<number> = float({ above: 0 })) {
         ? [...node.entries].find(([name]) => !compiles(name))
         : undefined;
       if (wrong === undefined) return type.read(node, complain);
-      complain(wrong[1].keyAt, "is no valid regular expression", `.${wrong[0]}`);
-      return undefined;
+      return complain(wrong[1].keyAt, "is no valid regular expression", `.${wrong[0]}`);
     },
   };
 }

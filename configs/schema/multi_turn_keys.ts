@@ -8,6 +8,7 @@ import { BUILT_IN, type EnvironmentSection } from "../../rewards/environments/op
 import { type ConfigNode, describeNode, emptyMap, withEntry } from "../documents/node.ts";
 import { keys } from "../types/key_spec.ts";
 import {
+  below,
   fields,
   int,
   listOf,
@@ -37,10 +38,9 @@ const ON_PARSE_ERROR: ValueType<OnParseError> = {
       ? node.entries.get("retry")?.node
       : undefined;
     if (inner === undefined) {
-      complain(node.at, `expected ${RETRY_WORDS}, found ${describeNode(node)}`);
-      return undefined;
+      return complain(node.at, `expected ${RETRY_WORDS}, found ${describeNode(node)}`);
     }
-    const read = RETRY.read(inner, (at, words, sub = "") => complain(at, words, `.retry${sub}`));
+    const read = RETRY.read(inner, below("retry", complain));
     return read && { retry: { message: read.message ?? RETRY_MESSAGE, max: read.max ?? 1 } };
   },
 };
@@ -89,8 +89,7 @@ const ENVIRONMENT: ValueType<EnvironmentSection> = {
     if (read === undefined) return undefined;
     const wrong = wrongEnvironment(read);
     if (wrong === null) return read;
-    complain(node.at, wrong);
-    return undefined;
+    return complain(node.at, wrong);
   },
 };
 

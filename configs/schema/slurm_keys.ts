@@ -25,8 +25,7 @@ function slurmText(expected: string, check: (text: string) => void): ValueType<s
         return type.read({ ...node, raw: node.raw ?? String(value), value: null }, complain);
       }
       if (typeof value === "string") return type.read(node, complain);
-      complain(node.at, `expected ${expected}, found ${describeNode(node)}`);
-      return undefined;
+      return complain(node.at, `expected ${expected}, found ${describeNode(node)}`);
     },
   };
 }

@@ -4,6 +4,7 @@
  */
 import { type ConfigNode, describeNode } from "../documents/node.ts";
 import {
+  below,
   type Complain,
   fields,
   float,
@@ -50,16 +51,12 @@ export const TASKS: ValueType<TaskSection[]> = {
     const parts = readParts(node, this.expected, complain);
     if (parts === undefined || parts.includes(undefined)) return undefined;
     const tasks = parts as TaskSection[];
-    if (tasks.length === 0) {
-      complain(node.at, "expected at least one task, found none");
-      return undefined;
-    }
+    if (tasks.length === 0) return complain(node.at, "expected at least one task, found none");
     const twice = tasks.find(({ task_name }, i) =>
       tasks.findIndex((other) => other.task_name === task_name) < i
     );
     if (twice === undefined) return tasks;
-    complain(node.at, `${twice.task_name} is there twice`);
-    return undefined;
+    return complain(node.at, `${twice.task_name} is there twice`);
   },
 };
 
@@ -69,15 +66,14 @@ function readParts(
   complain: Complain,
 ): (TaskSection | undefined)[] | undefined {
   if (node.kind === "list") {
-    return node.items.map((item, i) => readPart(item, null, below(`.${i}`, complain)));
+    return node.items.map((item, i) => readPart(item, null, below(i, complain)));
   }
   if (node.kind === "map") {
     return [...node.entries].map(([task, entry]) =>
-      readPart(entry.node, task, below(`.${task}`, complain))
+      readPart(entry.node, task, below(task, complain))
     );
   }
-  complain(node.at, `expected ${expected}, found ${describeNode(node)}`);
-  return undefined;
+  return complain(node.at, `expected ${expected}, found ${describeNode(node)}`);
 }
 
 /** @param key the name of the task if the mixture is a map */
@@ -91,12 +87,10 @@ function readPart(node: ConfigNode, key: string | null, complain: Complain) {
   const configs = [part.config, part.task_config, part.params].filter((given) => given != null);
   if (names.length !== 1) {
     const found = names.length === 0 ? "none" : names.join(" and ");
-    complain(node.at, `expected one task_name, found ${found}`);
-    return undefined;
+    return complain(node.at, `expected one task_name, found ${found}`);
   }
   if (configs.length > 1) {
-    complain(node.at, "config, task_config and params mean the same: write one of them");
-    return undefined;
+    return complain(node.at, "config, task_config and params mean the same: write one of them");
   }
   return { task_name: names[0]!, weight: part.weight ?? 1, config: configs[0] ?? {} };
 }
@@ -122,7 +116,3 @@ export const CURRICULA: ValueType<Record<string, StartingLevels>> = mapOf({
     return read && { attribute_levels: read.attribute_levels ?? {}, weight: read.weight ?? 1 };
   },
 }, "a map of tasks to {attribute_levels}");
-
-function below(part: string, complain: Complain): Complain {
-  return (at, text, sub = "") => complain(at, text, part + sub);
-}

@@ -15,7 +15,7 @@ import {
 import { type TrackerName, TRACKERS } from "../../core/tracker_names.ts";
 
 /** Called with what is wrong. `sub` is appended to the key (".0" for the first item of a list). */
-export type Complain = (at: Position, text: string, sub?: string) => void;
+export type Complain = (at: Position, text: string, sub?: string) => undefined;
 
 export interface ValueType<T> {
   /** The words after "expected". */
@@ -30,8 +30,18 @@ export interface ValueType<T> {
 }
 
 function mismatch(expected: string, node: ConfigNode, complain: Complain): undefined {
-  complain(node.at, `expected ${expected}, found ${describeNode(node)}`);
-  return undefined;
+  return complain(node.at, `expected ${expected}, found ${describeNode(node)}`);
+}
+
+/** Complains of a part: of an item of a list, or an entry of a map. */
+export function below(part: string | number, complain: Complain): Complain {
+  return (at, text, sub = "") => complain(at, text, `.${part}${sub}`);
+}
+
+/** Complains with the words of a type in place of those of the type in it. */
+function inWords(inner: string, outer: string, complain: Complain): Complain {
+  return (at, text, sub) =>
+    complain(at, text.replace(`expected ${inner}`, `expected ${outer}`), sub);
 }
 
 /** Bounds of a number: `min` and `max` are allowed values, `above` and `below` are not. */
@@ -69,8 +79,7 @@ function numberType(name: string, range: Range, accepts: (value: number) => bool
       const sweep = node.kind === "scalar" && node.raw?.includes(",")
         ? "; a run has one value, rgx sweep trains with several"
         : "";
-      complain(node.at, `expected ${expected}, found ${describeNode(node)}${sweep}`);
-      return undefined;
+      return complain(node.at, `expected ${expected}, found ${describeNode(node)}${sweep}`);
     },
   };
 }
@@ -103,9 +112,7 @@ export function boolOr<T>(other: ValueType<T>): ValueType<boolean | T> {
     ts: `boolean | ${other.ts}`,
     read(node, complain) {
       if (node.kind === "scalar" && typeof node.value === "boolean") return node.value;
-      return other.read(node, (at, words, sub) => {
-        complain(at, words.replace(`expected ${other.expected}`, `expected ${this.expected}`), sub);
-      });
+      return other.read(node, inWords(other.expected, this.expected, complain));
     },
   };
 }
@@ -121,8 +128,7 @@ export function text(): ValueType<string> {
         if (typeof node.value === "string") return node.value;
         if (node.raw !== undefined && node.raw !== "") return node.raw;
         if (node.value !== null) {
-          complain(node.at, `expected text, found ${describeNode(node)}; put it in quotes`);
-          return undefined;
+          return complain(node.at, `expected text, found ${describeNode(node)}; put it in quotes`);
         }
       }
       return mismatch(expected, node, complain);
@@ -139,8 +145,7 @@ export function name(): ValueType<string> {
     read(node, complain) {
       const value = type.read(node, complain);
       if (value === undefined || value.trim() !== "") return value;
-      complain(node.at, "expected a name, found empty text");
-      return undefined;
+      return complain(node.at, "expected a name, found empty text");
     },
   };
 }
@@ -167,14 +172,15 @@ export function choice<const T extends string>(
         options.same?.find(([spelling]) => spelling === value)?.[1];
       if (found !== undefined) return found;
       if (options.notYet?.includes(String(value))) {
-        complain(node.at, `${value} is not supported yet by this version, available: ${expected}`);
-        return undefined;
+        return complain(
+          node.at,
+          `${value} is not supported yet by this version, available: ${expected}`,
+        );
       }
       const hint = typeof value === "string"
         ? didYouMean(value, [...values, ...options.notYet ?? []])
         : "";
-      complain(node.at, `expected ${expected}, found ${describeNode(node)}${hint}`);
-      return undefined;
+      return complain(node.at, `expected ${expected}, found ${describeNode(node)}${hint}`);
     },
   };
 }
@@ -187,9 +193,7 @@ export function nullable<T>(type: ValueType<T>): ValueType<T | null> {
     ...(type.values === undefined ? {} : { values: [...type.values, "null"] }),
     read(node, complain) {
       if (isNull(node)) return null;
-      return type.read(node, (at, words, sub) => {
-        complain(at, words.replace(`expected ${type.expected}`, `expected ${this.expected}`), sub);
-      });
+      return type.read(node, inWords(type.expected, this.expected, complain));
     },
   };
 }
@@ -210,9 +214,7 @@ export function listOf<T>(type: ValueType<T>, words: string): ValueType<T[]> {
     ts: `${/^\w+$/.test(type.ts) ? type.ts : `(${type.ts})`}[]`,
     read(node, complain) {
       if (node.kind !== "list") return mismatch(words, node, complain);
-      const values = node.items.map((item, i) =>
-        type.read(item, (at, text, sub = "") => complain(at, text, `.${i}${sub}`))
-      );
+      const values = node.items.map((item, i) => type.read(item, below(i, complain)));
       return values.includes(undefined) ? undefined : values as T[];
     },
   };
@@ -239,10 +241,8 @@ export function mapOf<T>(type: ValueType<T>, words: string): ValueType<Record<st
     read(node, complain) {
       if (isNull(node)) return {};
       if (node.kind !== "map") return mismatch(words, node, complain);
-      const values = [...node.entries].map(([name, entry]) => [
-        name,
-        type.read(entry.node, (at, text, sub = "") => complain(at, text, `.${name}${sub}`)),
-      ]);
+      const values = [...node.entries]
+        .map(([name, entry]) => [name, type.read(entry.node, below(name, complain))]);
       if (values.some(([, value]) => value === undefined)) return undefined;
       return Object.fromEntries(values);
     },
@@ -283,9 +283,7 @@ export function either<A, B>(
     read(node, complain): A | B | undefined {
       if (node.kind === "list") return list.read(node, complain);
       if (node.kind === "map") return mismatch(expected, node, complain);
-      return scalar.read(node, (at, words, sub) => {
-        complain(at, words.replace(`expected ${scalar.expected}`, `expected ${expected}`), sub);
-      });
+      return scalar.read(node, inWords(scalar.expected, expected, complain));
     },
   };
 }
@@ -298,8 +296,7 @@ export function refine<T>(type: ValueType<T>, rule: (value: T) => string | null)
       const value = type.read(node, complain);
       const wrong = value === undefined ? null : rule(value);
       if (wrong === null) return value;
-      complain(node.at, wrong);
-      return undefined;
+      return complain(node.at, wrong);
     },
   };
 }
@@ -323,10 +320,7 @@ export function fields<const K extends Readonly<Record<string, ValueType<unknown
           const hint = didYouMean(name, names) || `, known: ${names.join(", ")}`;
           complain(entry.keyAt, `unknown key${hint}`, `.${name}`);
         } else if (entry.node.kind !== "scalar" || entry.node.value !== null) {
-          values[name] = known[name]!.read(
-            entry.node,
-            (at, text, sub = "") => complain(at, text, `.${name}${sub}`),
-          );
+          values[name] = known[name]!.read(entry.node, below(name, complain));
         }
       }
       return Object.values(values).includes(undefined) ? undefined : values as never;
