@@ -340,9 +340,10 @@ export class Decoder {
     }
   }
 
-  /** Copies the state of a slot's branch to one of the prompts' states. */
-  keepState(slot: number, state: number): void {
-    this.#cache.copyState(this.shape.promptStates + slot, state);
+  /** Copies the state of a branch, which has been fed so many tokens, to one of the prompts'. */
+  keepState({ slot, prompt }: DecodeRow, fed: number, to: number): void {
+    const { begin, end, state = 0 } = prompt, from = this.shape.promptStates + slot;
+    this.#cache.copyState({ from, to, prompt: state }, { prompt: end - begin, branch: fed });
   }
 
   /** Writes the set of seen tokens of a branch with a repetition penalty that gets a slot. */

@@ -7,7 +7,7 @@ import { Interrupted } from "../../core/errors.ts";
 import { stoppable } from "../../core/remote/retry.ts";
 import type { Device } from "../../kernels/device.ts";
 import { bestSlots } from "./row_threads.ts";
-import { Generation } from "./generation.ts";
+import { Generation, type GenerationShape } from "./generation.ts";
 import { checkRequest } from "./generation_job.ts";
 import {
   planDialogues,
@@ -33,28 +33,17 @@ import type {
   JoinedModel,
 } from "./types.ts";
 
-/** The limits of a generation. */
-export interface GeneratorLimits {
+/** The limits of a generation, and how it divides its time. */
+export interface GeneratorLimits
+  extends Omit<GenerationShape, keyof GenerationSizes | "slots" | "branchRows"> {
   /** Maximum number of bytes besides the copies of weights. At least one branch always runs. */
   bytes: number;
   /** Maximum number of bytes of one buffer. */
   largestBuffer: number;
   /** Maximum number of branches that decode together; null = the best number for the device. */
   slots: number | null;
-  /** Decode steps until the host reads tokens. */
-  stepsPerRead: number;
-  /** Maximum number of prompt rows in one prefill; a longer prompt runs alone. */
-  prefillRows: number;
   /** Weights are copied, with adapters merged in, if the copies need at most this many bytes. */
   copyBytes: number;
-  /** See GenerationShape. */
-  turnMs: number;
-  /** See GenerationShape. */
-  turn: () => Promise<void>;
-  /** See GenerationShape. */
-  keptPrompts: number;
-  /** See DecoderShape. */
-  groupsPrompts: boolean;
 }
 
 /** Buffers of the model's base. */

@@ -22,20 +22,18 @@ import {
   type Branch,
   byDecoder,
   cacheKeys,
+  checkFits,
   checkRequest,
-  checkRoom,
-  checkSameSampling,
   decoderOf,
-  emptyCompletion,
   type Job,
   newBranch,
-  noTiming,
   type Pass,
+  tooSmall,
 } from "./generation_job.ts";
-import { lostAnswer, nextPrompts, type PlacedPrompt, placePrompts } from "./next_prompts.ts";
+import { lostAnswer, nextPrompts, type PlacedPrompt } from "./next_prompts.ts";
 import type { SharedWeights } from "./packed_weights.ts";
 import { balanceRows, rowThreads } from "./row_threads.ts";
-import { type SamplingParams, samplingParams } from "./sampling/sampling_params.ts";
+import { adjustsLogits, type SamplingParams, samplingParams } from "./sampling/sampling_params.ts";
 import type {
   Completion,
   GenerateOptions,
@@ -74,7 +72,13 @@ export class Generation {
   #lastPause = 0;
   #checkedDefaults: SamplingParams | null = null;
   /** Seconds and tokens of all its work so far. */
-  readonly timing: GenerationTiming = noTiming();
+  readonly timing: GenerationTiming = {
+    promptTokens: 0,
+    sharedTokens: 0,
+    newTokens: 0,
+    prefillSeconds: 0,
+    decodeSeconds: 0,
+  };
 
   /**
    * `CausalLM.openGeneration` makes one.
@@ -150,15 +154,21 @@ export class Generation {
     const params = this.#params(request), { promptIds, n, signal, model } = request;
     const { config } = this.network, { maxPositions } = config;
     checkRequest(request, config);
-    checkRoom(request, params, this.shape, config);
+    checkFits(request, params, this.shape, config);
     const decoder = model === undefined ? this.#decoder : this.#joined.get(model);
     if (decoder === undefined) throw new RgxError("generate: the request's model has left");
-    if (!this.shape.adjusted) checkSameSampling(params, this.#defaultParams);
+    const isOther = adjustsLogits(params) || params.samplerKey !== this.#defaultParams.samplerKey;
+    if (isOther && !this.shape.adjusted) {
+      throw tooSmall("it was made for requests that are all sampled in the same way");
+    }
     void params.constraint?.begin([...params.ends]).allowed; // throws where no token can begin
     if (signal?.aborted) return Promise.reject(signal.reason);
     if (n === 0) return Promise.resolve([]);
     return new Promise((resolve, reject) => {
-      const completions = Array.from({ length: n }, emptyCompletion);
+      const completions = Array.from(
+        { length: n },
+        (): Completion => ({ ids: [], logprobs: [], finishReason: "length" }),
+      );
       const limit = Math.min(params.maxNewTokens, maxPositions - promptIds.length);
       const keys = cacheKeys(request, decoder);
       const job = { request, decoder, params, keys, limit, completions, left: n, resolve, reject };
@@ -267,26 +277,21 @@ export class Generation {
   async #prefill(): Promise<boolean> {
     await this.#catchUp();
     const { slots, prefillRows } = this.shape, { ropeScaling } = this.network.config;
-    const busy = this.#active.length + this.#prefilled.length, { decoder } = this.#queue[0]!;
-    const limits = { branches: slots - busy, rows: prefillRows, align: this.#promptRows.align };
-    const { sources, wanted } = nextPrompts(this.#queue, this.#prompts, limits, ropeScaling);
-    const { states } = this.#promptRows, { length } = this.#queue[0]!.request.promptIds;
-    const run = states?.freeRows === 0 ? null : this.#promptRows.allocate(length, wanted);
-    // The rows of kept prompts may be the ones that are missing: release some and try again.
-    if (run === null && this.#prompts.releaseOldest()) return true;
-    if (run === null) {
+    const busy = this.#active.length + this.#prefilled.length;
+    const limits = { branches: slots - busy, rows: prefillRows };
+    const placed = nextPrompts(this.#queue, this.#prompts, this.#promptRows, limits, ropeScaling);
+    if (placed === null) {
+      // The rows of kept prompts may be the ones that are missing: release some and try again.
+      if (this.#prompts.releaseOldest()) return true;
       // An empty cache has room for every prompt that `add` accepts.
       if (busy > 0) return false;
       throw new RgxError("generate: a prompt does not fit an empty cache; this is a bug in rgx");
     }
-    const { placed, end } = placePrompts(this.#queue, sources, run, this.#promptRows);
-    this.#promptRows.release({ begin: end, end: run.end });
-    for (const { source, prefill } of placed) {
-      if (source !== null) this.#prompts.touch(source);
-      this.timing.sharedTokens += prefill.shared;
-      this.timing.promptTokens += prefill.ids.length;
+    for (const { shared, ids } of placed) {
+      this.timing.sharedTokens += shared;
+      this.timing.promptTokens += ids.length;
     }
-    await this.#compute(decoder, placed);
+    await this.#compute(placed[0]!.job.decoder, placed);
     return true;
   }
 
@@ -326,17 +331,17 @@ export class Generation {
    * Decodes answers of a prompt again whose keys are not in the cache.
    * @returns what is left to compute of it
    */
-  async #decodeLost({ job, cached, prefill }: PlacedPrompt): Promise<PrefillPrompt> {
-    const { decoder, keys, params } = job, { begin, state } = cached;
-    let rest = prefill;
+  async #decodeLost(prompt: PlacedPrompt): Promise<PrefillPrompt> {
+    const { job: { decoder, keys, params }, cached, ids: all } = prompt, { begin, state } = cached;
+    let rest: PrefillPrompt = prompt;
     for (;;) {
       const lost = lostAnswer(keys, rest.shared);
       if (lost === null) return rest;
       const before = { begin, end: begin + lost.begin };
-      await decoder.prefill([{ ...rest, ids: prefill.ids.slice(0, lost.begin), cached: before }]);
-      const ids = prefill.ids.slice(lost.begin, lost.end);
+      await decoder.prefill([{ ...rest, ids: all.slice(0, lost.begin), cached: before }]);
+      const ids = all.slice(lost.begin, lost.end);
       await decoder.decodeAgain(ids, { ...before, sharedPrefix: null, state }, params);
-      rest = { ...prefill, shared: lost.end, source: cached };
+      rest = { ...prompt, shared: lost.end, source: cached };
     }
   }
 
@@ -427,7 +432,7 @@ export class Generation {
     while (states?.freeRows === 0 && this.#prompts.releaseOldest());
     const state = states?.allocate(1, 1)?.begin;
     if (states !== null && state === undefined) return;
-    if (state !== undefined) decoder.keepState(branch.slot, state);
+    if (state !== undefined) decoder.keepState(branch, ids.length - 1, state);
     const rows = { begin: cached.begin, end: cached.begin + ids.length - 1 };
     this.#branchRows.release({ begin: rows.end, end: cached.end });
     branch.cached = null;
@@ -485,7 +490,7 @@ export class Generation {
 
 // The sizes of a generation, and how it divides its time.
 
-interface GenerationShape extends DecoderShape {
+export interface GenerationShape extends DecoderShape {
   /** Whether requests may change logits before sampling, or differ in how they sample. */
   adjusted: boolean;
   /** Maximum number of prompt rows in one prefill; a longer prompt runs alone. */

@@ -4,9 +4,9 @@ import type { ModelConfig } from "../architectures/model_config.ts";
 import { checkGroup } from "../network/packing.ts";
 import type { CachedPrompt } from "./cache/cached_prompt.ts";
 import type { Decoder } from "./decoder.ts";
-import { adjustsLogits, type SamplingParams } from "./sampling/sampling_params.ts";
+import type { SamplingParams } from "./sampling/sampling_params.ts";
 import type { DecodeRow } from "./step_table.ts";
-import type { AnswerSpan, Completion, GenerateRequest, GenerationTiming } from "./types.ts";
+import type { AnswerSpan, Completion, GenerateRequest } from "./types.ts";
 
 /** Branches of one prompt must stay below this: their number is 12 bits of the random counter. */
 const MAX_BRANCHES = 4096;
@@ -40,10 +40,6 @@ export interface Pass {
   reject: (reason: unknown) => void;
 }
 
-export function emptyCompletion(): Completion {
-  return { ids: [], logprobs: [], finishReason: "length" };
-}
-
 /**
  * For each token of a prompt its id, or ~id where decoding makes its keys: those of earlier answers
  * but for their last tokens, which no step has fed. Prompts with a common beginning of these share
@@ -59,10 +55,6 @@ export function cacheKeys(
     for (let i = begin; i < end - 1; i++) keys[i] = ~promptIds[i]!;
   }
   return keys;
-}
-
-export function noTiming(): GenerationTiming {
-  return { promptTokens: 0, sharedTokens: 0, newTokens: 0, prefillSeconds: 0, decodeSeconds: 0 };
 }
 
 /** Branch `number` of a job, before it has a token or a slot. */
@@ -146,30 +138,23 @@ export function byDecoder(rows: readonly Branch[]): Map<Decoder, readonly Branch
 }
 
 /** @throws RgxError for a request that is larger than its generation */
-export function checkRoom(
-  { promptIds }: GenerateRequest,
+export function checkFits(
+  { promptIds: { length } }: GenerateRequest,
   params: SamplingParams,
   room: { promptRows: number; maxNewTokens: number },
   { maxPositions }: ModelConfig,
 ): void {
-  if (promptIds.length > room.promptRows) {
-    refuse(
-      `the prompt has ${promptIds.length} tokens, this generation room for ${room.promptRows}`,
+  if (length > room.promptRows) {
+    throw tooSmall(`the prompt has ${length} tokens, this generation room for ${room.promptRows}`);
+  }
+  const wanted = Math.min(params.maxNewTokens, maxPositions - length);
+  if (wanted > room.maxNewTokens) {
+    throw tooSmall(
+      `maxNewTokens is ${wanted}, this generation has room for ${room.maxNewTokens}`,
     );
   }
-  const wanted = Math.min(params.maxNewTokens, maxPositions - promptIds.length);
-  if (wanted > room.maxNewTokens) {
-    refuse(`maxNewTokens is ${wanted}, this generation has room for ${room.maxNewTokens}`);
-  }
 }
 
-/** @throws RgxError unless a request samples as all others do, from unchanged logits */
-export function checkSameSampling(params: SamplingParams, others: SamplingParams): void {
-  if (adjustsLogits(params) || params.samplerKey !== others.samplerKey) {
-    refuse("it was made for requests that are all sampled in the same way");
-  }
-}
-
-function refuse(what: string): never {
-  throw new RgxError(`generate: ${what}`, { advice: "give the generation more room" });
+export function tooSmall(what: string): RgxError {
+  return new RgxError(`generate: ${what}`, { advice: "give the generation more room" });
 }

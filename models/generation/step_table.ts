@@ -24,39 +24,29 @@ export interface DecodeRow extends SampledRow {
   kept: RowRange | null;
 }
 
-/** Where the columns begin, in multiples of the stride. */
-const STEP = {
-  tokens: 0,
-  positions: 1,
-  cacheRow: 2,
-  counters: 3,
-  slots: 3 + COUNTER_WORDS,
-  keptRow: 4 + COUNTER_WORDS,
-  convRow: 5 + COUNTER_WORDS,
-  convBefore: 6 + COUNTER_WORDS,
-} as const;
+/** Elements that a row has in each column of a step of `network`. */
+function columnWidths({ config: { convTaps: taps = 1, delta } }: Network) {
+  return {
+    tokens: 1,
+    positions: 1,
+    cacheRow: 1,
+    counters: COUNTER_WORDS,
+    slots: 1,
+    keptRow: 1,
+    /** Where a row's own gated input goes in the tables of convolutions (kv_cache.ts). */
+    convRow: 1,
+    /** Rows of these tables with the positions before. */
+    convBefore: taps - 1,
+    /** From which state a delta rule goes on, and where that of the branch is. */
+    segments: delta === undefined ? 0 : DELTA_SEGMENT.columns,
+  };
+}
 
-/**
- * The columns: u32 [stride], except counters [stride, COUNTER_WORDS], convBefore [stride, taps − 1]
- * and segments [stride, DELTA_SEGMENT.columns]. convBefore are rows of the tables of convolutions
- * (kv_cache.ts), and `convRow` is where a row's own gated input goes. `segments` says from which
- * state a delta rule goes on, and where that of the branch is.
- */
+type Column = keyof ReturnType<typeof columnWidths>;
+
+/** The columns, u32 [stride, width]. */
 export type StepColumns =
-  & Readonly<
-    Record<
-      | "tokens"
-      | "positions"
-      | "cacheRow"
-      | "counters"
-      | "slots"
-      | "keptRow"
-      | "convRow"
-      | "convBefore"
-      | "segments",
-      Tensor
-    >
-  >
+  & Readonly<Record<Column, Tensor>>
   & {
     /** For each of the layers' windows; [stride, BRANCH.columns]. */
     readonly branches: readonly Tensor[];
@@ -70,10 +60,8 @@ export class StepTable {
   readonly #words: Uint32Array;
   readonly #windows: readonly (number | null)[];
   readonly #tensor: Tensor;
-  /** Where the segments begin; a model without delta rules has none. */
-  readonly #segments: number;
-  /** Where the branch tables begin. */
-  readonly #branches: number;
+  /** Where the columns begin, and the branch tables behind them. */
+  readonly #at: Readonly<Record<Column | "branches", number>>;
 
   /**
    * @param stride maximum number of rows of a step, a multiple of VIEW_ALIGNMENT
@@ -87,28 +75,29 @@ export class StepTable {
     private readonly promptRows: number,
     private readonly promptStates: number,
   ) {
-    const { convTaps: taps = 1, delta } = network.config;
-    this.#windows = layerWindows(network.config);
-    this.#segments = STEP.convBefore + taps - 1;
-    const segmentColumns = delta === undefined ? 0 : DELTA_SEGMENT.columns;
-    const firstBranch = this.#branches = this.#segments + segmentColumns;
-    const columns = firstBranch + this.#windows.length * BRANCH.columns;
-    this.#words = new Uint32Array(columns * stride);
+    const windows = this.#windows = layerWindows(network.config), widths = columnWidths(network);
+    const names = Object.keys(widths) as Column[];
+    let width = 0;
+    const begin = (columns: number) => {
+      const from = width;
+      width += columns;
+      return from * stride;
+    };
+    const at = Object.fromEntries(names.map((name) => [name, begin(widths[name])]));
+    this.#at = {
+      ...at as Record<Column, number>,
+      branches: begin(windows.length * BRANCH.columns),
+    };
+    this.#words = new Uint32Array(width * stride);
     const table = this.#tensor = workspace.get("decode.table", this.#words.length, "u32");
-    const column = (from: number, columns: number) => table.view(from * stride, columns * stride);
+    const column = (from: number, columns: number) => table.view(from, columns * stride);
     this.columns = {
-      tokens: column(STEP.tokens, 1),
-      positions: column(STEP.positions, 1),
-      cacheRow: column(STEP.cacheRow, 1),
-      counters: column(STEP.counters, COUNTER_WORDS),
-      branches: this.#windows.map((_, i) =>
-        column(firstBranch + i * BRANCH.columns, BRANCH.columns)
+      ...Object.fromEntries(
+        names.map((name) => [name, column(this.#at[name], widths[name])]),
+      ) as Record<Column, Tensor>,
+      branches: windows.map((_, i) =>
+        column(this.#at.branches + i * BRANCH.columns * stride, BRANCH.columns)
       ),
-      convRow: column(STEP.convRow, 1),
-      convBefore: column(STEP.convBefore, taps - 1),
-      segments: column(this.#segments, segmentColumns),
-      slots: column(STEP.slots, 1),
-      keptRow: column(STEP.keptRow, 1),
     };
   }
 
@@ -118,8 +107,8 @@ export class StepTable {
    * @returns the largest position
    */
   write(ahead: number, rows: readonly DecodeRow[]): number {
-    const table = this.#words,
-      { stride, cacheUnit, network: { config, device } } = this;
+    const table = this.#words, { stride, cacheUnit, network: { config, device } } = this;
+    const begins = this.#at;
     const lastPosition = config.maxPositions - 1, windows = this.#windows;
     const earlier = (config.convTaps ?? 1) - 1;
     let largest = 0;
@@ -132,16 +121,16 @@ export class StepTable {
       const fed = Math.max(0, position - 1); // index in its branch of the token that is fed
       const place = Math.min(end - begin + fed, lastPosition);
       if (place > largest) largest = place;
-      table[STEP.tokens * stride + row] = newest;
-      table[STEP.positions * stride + row] = place;
-      table[STEP.slots * stride + row] = slot;
-      table[STEP.cacheRow * stride + row] = Math.min(from + fed, to - 1);
+      table[begins.tokens + row] = newest;
+      table[begins.positions + row] = place;
+      table[begins.slots + row] = slot;
+      table[begins.cacheRow + row] = Math.min(from + fed, to - 1);
       if (kept !== null) {
-        table[STEP.keptRow * stride + row] = Math.min(kept.begin + fed, kept.end - 1);
+        table[begins.keptRow + row] = Math.min(kept.begin + fed, kept.end - 1);
       }
       // Assigned one by one: `set` from an array takes longer than the rest of a row.
       const counter = sampleCounter(promptId, branch, firstPosition + position);
-      const counterAt = STEP.counters * stride + COUNTER_WORDS * row, { seed } = params;
+      const counterAt = begins.counters + COUNTER_WORDS * row, { seed } = params;
       table[counterAt] = counter[0];
       table[counterAt + 1] = counter[1];
       table[counterAt + 2] = counter[2];
@@ -149,27 +138,27 @@ export class StepTable {
       table[counterAt + 4] = seed[1];
       if (config.delta !== undefined) {
         const own = this.promptStates + slot, first = prompt.state ?? 0;
-        const at = this.#segments * stride + DELTA_SEGMENT.columns * row;
+        const at = begins.segments + DELTA_SEGMENT.columns * row;
         table[at + DELTA_SEGMENT.begin] = row;
         table[at + DELTA_SEGMENT.end] = row + 1;
         table[at + DELTA_SEGMENT.from] = fed === 0 ? first : own;
         table[at + DELTA_SEGMENT.to] = own;
         // The last positions take turns, in the prompt's state and in the branch's.
         const length = end - begin;
-        table[STEP.convRow * stride + row] = own * earlier + place % earlier;
+        table[begins.convRow + row] = own * earlier + place % earlier;
         for (let t = 1; t <= earlier; t++) {
           const at = place - t, state = at < length ? first : own;
-          table[STEP.convBefore * stride + row * earlier + t - 1] = at < 0
+          table[begins.convBefore + row * earlier + t - 1] = at < 0
             ? NO_ROW
             : state * earlier + at % earlier;
         }
       } else if (earlier > 0) {
         // The branch's last positions take turns; before them come the prompt's.
         const own = this.promptRows + slot * earlier;
-        table[STEP.convRow * stride + row] = own + fed % earlier;
+        table[begins.convRow + row] = own + fed % earlier;
         for (let t = 1; t <= earlier; t++) {
           const at = fed - t, prompt = end + at;
-          table[STEP.convBefore * stride + row * earlier + t - 1] = at >= 0
+          table[begins.convBefore + row * earlier + t - 1] = at >= 0
             ? own + at % earlier
             : prompt >= begin
             ? prompt
@@ -177,7 +166,7 @@ export class StepTable {
         }
       }
       for (let i = 0; i < windows.length; i++) {
-        const at = (this.#branches + i * BRANCH.columns) * stride + BRANCH.columns * row;
+        const at = begins.branches + BRANCH.columns * (i * stride + row);
         // A window covers the branch's own positions first and then the end of the prompt.
         const window = windows[i] ?? Infinity;
         table[at + BRANCH.prefixBegin] = Math.max(begin, end - Math.max(0, window - position));

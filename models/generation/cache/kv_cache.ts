@@ -16,7 +16,7 @@ import type { PromptStates } from "../../network/delta_layer.ts";
 import type { TrunkOptions } from "../../network/forward_pass.ts";
 import type { Network } from "../../network/weights/model_weights.ts";
 import type { Workspace } from "../../network/workspace.ts";
-import type { PrefillBatch, PrefillPrompt, RowCopies } from "./prefill_batch.ts";
+import type { PrefillBatch, PrefillPrompt } from "./prefill_batch.ts";
 
 /** Keys and values of one layer, [rows, kvHeads·headDim] each. */
 export interface LayerCache {
@@ -121,6 +121,19 @@ export class KvCache {
     );
   }
 
+  /** Copies rows of d elements of a table to rows of another or the same one. */
+  #copier(name: string, { from, to }: { from: ArrayLike<number>; to: ArrayLike<number> }) {
+    const { network: { device }, workspace } = this, rows = to.length;
+    const index = workspace.upload(`${name}.from`, Uint32Array.from(from));
+    const target = workspace.upload(`${name}.to`, Uint32Array.from(to));
+    return (src: Tensor, table: Tensor, d: number): void => {
+      if (rows === 0) return;
+      const out = workspace.get("prefix.copied", rows * d);
+      device.run("gather_rows", { table: src, index, out, rows, d });
+      device.run("scatter_rows", { src: out, index: target, table, rows, d });
+    };
+  }
+
   #width(layer: number): number {
     return layerSizes(this.network.config, layer).kv;
   }
@@ -168,15 +181,8 @@ export class KvCache {
       }
       begin += length - shared;
     }
-    const upload = (name: string, list: number[]) =>
-      workspace.upload(`prefix.inputs.${name}`, Uint32Array.from(list));
-    const last = { from: upload("0", from), to: upload("1", to), rows: from.length };
-    const first = { from: upload("2", begun), to: upload("3", behind), rows: begun.length };
-    const copy = (src: Tensor, table: Tensor, { from, to, rows }: typeof last) => {
-      const copies = workspace.get("prefix.inputs.copies", rows * d);
-      device.run("gather_rows", { table: src, index: from, out: copies, rows, d });
-      device.run("scatter_rows", { src: copies, index: to, table, rows, d });
-    };
+    const copyLast = this.#copier("prefix.inputs.last", { from, to });
+    const copyFirst = this.#copier("prefix.inputs.first", { from: begun, to: behind });
     return {
       from: Uint32Array.from(prompts, ({ source }) => source?.state ?? NO_STATE),
       to: Uint32Array.from(prompts, ({ state = 0 }) => state),
@@ -185,31 +191,38 @@ export class KvCache {
       inputsOf: (layer, x) => {
         const { inputs } = this.states[layer]!;
         let table = x;
-        if (first.rows > 0) {
-          table = workspace.get("prefix.inputs", (rows + first.rows) * d);
+        if (begun.length > 0) {
+          table = workspace.get("prefix.inputs", (rows + begun.length) * d);
           device.run("copy", { src: x, out: table, n: rows * d });
-          copy(inputs, table, first);
+          copyFirst(inputs, table, d);
         }
-        copy(table, inputs, last);
+        copyLast(table, inputs, d);
         return table;
       },
     };
   }
 
-  /** Copies the states of all layers with a delta rule, with their inputs of the convolution. */
-  copyState(from: number, to: number): void {
-    const { workspace, network: { device, config } } = this;
-    const index = workspace.upload("state.from", Uint32Array.of(from));
-    const target = workspace.upload("state.to", Uint32Array.of(to));
-    const copy = (table: Tensor, d: number) => {
-      const out = workspace.get("state.copy", d);
-      device.run("gather_rows", { table, index, out, rows: 1, d });
-      device.run("scatter_rows", { src: out, index: target, table, rows: 1, d });
-    };
+  /**
+   * Copies the state `from` of a branch to `to`, in all layers with a delta rule, with the inputs of
+   * the convolution at the last positions. Those of its prompt are beside the prompt's state.
+   * @param rows positions of the prompt, and of the branch
+   */
+  copyState(
+    { from, to, prompt }: { from: number; to: number; prompt: number },
+    rows: { prompt: number; branch: number },
+  ): void {
+    const { config } = this.network, end = rows.prompt + rows.branch;
+    const earlier = (config.convTaps ?? 1) - 1;
+    const places = Array.from({ length: Math.min(earlier, end) }, (_, i) => end - 1 - i);
+    const copyInputs = this.#copier("state.inputs", {
+      from: places.map((at) => (at < rows.prompt ? prompt : from) * earlier + at % earlier),
+      to: places.map((at) => to * earlier + at % earlier),
+    });
+    const copyState = this.#copier("state.copy", { from: [from], to: [to] });
     for (const states of this.states) {
       if (states === null) continue;
-      copy(states.state, stateSize(config.delta!));
-      copy(states.inputs, convWidth(config) * ((config.convTaps ?? 1) - 1));
+      copyState(states.state, states.state, stateSize(config.delta!));
+      copyInputs(states.inputs, states.inputs, convWidth(config));
     }
   }
 
@@ -247,21 +260,11 @@ export class KvCache {
     { rows, cacheRow, positions, keys: keyRanges, answers, copies }: PrefillBatch,
     prompts: readonly PrefillPrompt[],
   ): CacheStores {
-    const { network: { device, config }, workspace } = this, width = layerSizes(config, null).kv;
+    const { network: { device, config }, workspace } = this;
     const computed = workspace.upload("prefix.row", cacheRow);
     const keys = workspace.upload("prefix.keys", keyRanges);
-    const most = Math.max(answers.to.length, copies.to.length);
-    const copied = workspace.get("prefix.copies", most * Math.max(width, config.hiddenSize));
-    const copier = (name: string, { from, to }: RowCopies) => {
-      const source = workspace.upload(`prefix.${name}.0`, from), rows = to.length;
-      const target = workspace.upload(`prefix.${name}.1`, to);
-      return (src: Tensor, table: Tensor, d: number) => {
-        if (rows === 0) return;
-        device.run("gather_rows", { table: src, index: source, out: copied, rows, d });
-        device.run("scatter_rows", { src: copied, index: target, table, rows, d });
-      };
-    };
-    const copyAnswers = copier("answer", answers), copyPrompts = copier("copy", copies);
+    const copyAnswers = this.#copier("prefix.answers", answers);
+    const copyPrompts = this.#copier("prefix.copies", copies);
     const put = (src: Tensor, table: Tensor, d: number, branches?: Tensor) => {
       device.run("scatter_rows", { src, index: computed, table, rows, d });
       if (branches !== undefined) copyAnswers(branches, table, d);

@@ -153,24 +153,17 @@ function promptsFor(prompts: number, each: number, branches: number): number {
   return Math.min(prompts, Math.ceil(branches / Math.ceil(each / 2)) + 3);
 }
 
-/**
- * The result of `planSlots` for `prompts` requests of `each` completions whose prompts have
- * `length` tokens. It needs no list, since there may be millions of requests.
- */
-export async function planEqualRequests(
+/** More equal requests than these change no plan. */
+const MAX_REQUESTS = 2 ** 16;
+
+/** `planSlots` for requests of `each` completions whose prompts have `length` tokens. */
+export function planEqualRequests(
   sizes: ModelSizes,
   { prompts, each, length }: { prompts: number; each: number; length: number },
-  { maxNewTokens, adjusted }: Pick<GenerationSizes, "maxNewTokens" | "adjusted">,
+  generation: Pick<GenerationSizes, "maxNewTokens" | "adjusted">,
   limits: SlotLimits,
 ): Promise<GenerationSizes> {
-  const align = promptAlignment(sizes.config), rows = Math.ceil(length / align) * align;
-  const most = Math.max(1, Math.min(prompts * each, limits.maxSlots));
-  return await largestWithin(sizes, most, limits, (branches) => ({
-    promptRows: rows * promptsFor(prompts, each, branches),
-    promptStates: promptsFor(prompts, each, branches),
-    passRows: Math.min(Math.max(limits.prefillRows, length), prompts * length),
-    branches,
-    maxNewTokens,
-    adjusted: adjusted ?? false,
-  }));
+  const request = { n: each, promptIds: { length } };
+  const requests = Array<RequestSize>(Math.min(prompts, MAX_REQUESTS)).fill(request);
+  return planSlots(sizes, requests, generation, limits);
 }

@@ -5,7 +5,6 @@
  * depends on the parameters of other rows. Tokens and log-probabilities stay on the device until
  * the host reads them.
  */
-import { sampleCounter } from "../../../core/philox.ts";
 import { type AdjustLogitsArgs, seenWords } from "../../../kernels/ops/adjust_logits/spec.ts";
 import { COUNTER_WORDS } from "../../../kernels/ops/sample/spec.ts";
 import { type HostArray, type Tensor, VIEW_ALIGNMENT } from "../../../kernels/tensor.ts";
@@ -49,15 +48,6 @@ export interface SampledTokens {
   /** Index of row `row` of step `step` in both arrays. */
   at: (step: number, row: number) => number;
 }
-
-/** Columns of a sampling batch's table. Each begins at a multiple of the padded number of rows. */
-const TABLE = {
-  row: 0,
-  counters: 1,
-  slots: 1 + COUNTER_WORDS,
-  newest: 2 + COUNTER_WORDS,
-  columns: 3 + COUNTER_WORDS,
-} as const;
 
 function padded(rows: number): number {
   return Math.ceil(rows / VIEW_ALIGNMENT) * VIEW_ALIGNMENT;
@@ -169,43 +159,23 @@ export class DecodeSampler {
     const elements = this.#elements = new Uint32Array(count);
     let place = 0;
     for (const batch of batches) {
-      const room = padded(batch.rows.length), table = new Uint32Array(TABLE.columns * room);
-      batch.rows.forEach((row, r) => {
-        const { promptId, branch, position, firstPosition, slot, newest, params } = rows[row]!;
-        elements[row] = place + r;
-        table[TABLE.row * room + r] = row;
-        const counter = [
-          ...sampleCounter(promptId, branch, firstPosition + position),
-          ...params.seed,
-        ];
-        table.set(counter, TABLE.counters * room + COUNTER_WORDS * r);
-        table[TABLE.slots * room + r] = slot;
-        table[TABLE.newest * room + r] = newest;
-      });
-      const words = workspace.upload("decode.batch", table);
-      const column = (from: number, width: number) => words.view(from * room, width * room);
-      const batchLogits = workspace.get("logits.batch", this.slots * vocab);
-      device.run("gather_rows", {
-        table: logits,
-        index: column(TABLE.row, 1),
-        out: batchLogits,
-        rows: batch.rows.length,
-        d: vocab,
-      });
-      await this.#sampleBatch(
-        batch,
-        rows,
-        batchLogits,
-        {
-          counters: column(TABLE.counters, COUNTER_WORDS),
-          slots: column(TABLE.slots, 1),
-          fed: columns.fed === null ? null : column(TABLE.newest, 1),
-        },
-        seen,
-        place,
-      );
-      this.#end = place + batch.rows.length;
-      place += room;
+      const index = workspace.upload("decode.batch", Uint32Array.from(batch.rows));
+      const rowCount = batch.rows.length, { counters, slots, fed } = columns;
+      const pick = (name: string, table: Tensor, d: number, type: "float" | "u32" = "u32") => {
+        const out = workspace.get(`${name}.batch`, this.slots * d, type);
+        device.run("gather_rows", { table, index, out, rows: rowCount, d });
+        return out;
+      };
+      const own = {
+        counters: pick("decode.counters", counters, COUNTER_WORDS),
+        slots: pick("decode.slots", slots, 1),
+        fed: fed === null ? null : pick("decode.newest", fed, 1),
+      };
+      const batchLogits = pick("logits", logits, vocab, "float");
+      await this.#sampleBatch(batch, rows, batchLogits, own, seen, place);
+      batch.rows.forEach((row, r) => elements[row] = place + r);
+      this.#end = place + rowCount;
+      place += padded(rowCount);
     }
   }
 
