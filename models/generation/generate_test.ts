@@ -1,10 +1,8 @@
 import assert from "node:assert/strict";
-import { Interrupted, RgxError } from "../../core/errors.ts";
+import { RgxError } from "../../core/errors.ts";
 import type { Device } from "../../kernels/device.ts";
 import { assertWithin } from "../../kernels/testing.ts";
-import type { GeneratorLimits } from "./generate.ts";
 import type { CausalLM } from "../causal_lm.ts";
-import { countGeneration } from "./memory/counted_generation.ts";
 import { isEmulated, onEachDevice } from "../each_device_testing.ts";
 import { randomModel, test, TINY_MODELS, tinyConfig } from "../testing.ts";
 import type { Completion, GenerateOptions, GenerateRequest } from "./types.ts";
@@ -13,7 +11,7 @@ const lora = { r: 3, alpha: 6, targetModules: "all-linear" } as const;
 const requests: GenerateRequest[] = [
   { promptId: 10, promptIds: [1, 2, 3, 4], n: 5 },
   { promptId: 11, promptIds: [5], n: 3 },
-  { promptId: 2 ** 33 + 1, promptIds: [1, 2, 3, 4], n: 1 },
+  { promptId: 2 ** 33 + 1, promptIds: [1, 2, 3, 4, 6, 7, 9], n: 1 },
 ];
 const options: GenerateOptions = {
   maxNewTokens: 9,
@@ -48,18 +46,15 @@ async function scored(
   return (await model.forward(groups, { temperature, train: false })).logp;
 }
 
-/** Counts a device's operations and their rows. */
+/** Counts a device's operations. */
 function spyOn(device: Device) {
-  const counts = new Map<string, number>(), rows = new Map<string, number>(), run = device.run;
+  const counts = new Map<string, number>(), run = device.run;
   device.run = (op, args) => {
     counts.set(op, (counts.get(op) ?? 0) + 1);
-    if ("rows" in args) rows.set(op, (rows.get(op) ?? 0) + args.rows);
     run.call(device, op, args);
   };
   return {
     count: (op: string) => counts.get(op) ?? 0,
-    /** Rows of all runs together. */
-    rows: (op: string) => rows.get(op) ?? 0,
     restore: () => {
       device.run = run;
     },
@@ -84,44 +79,6 @@ for (const [kind, how] of MODELS) {
         }
       }));
   }
-
-  test.onReference(`a sample does not depend on batch, slots, memory or reads, ${kind}`, async (device) => {
-    const model = await randomModel(device, tinyConfig(false), how);
-    const together = await model.generate(requests, options);
-    const lengths = together.flat().map((c) => c.ids.length);
-    assert.ok(new Set(lengths).size > 2, `branches must end at different steps: ${lengths}`);
-
-    for (const [r, request] of requests.entries()) {
-      for (let b = 0; b < request.n; b++) {
-        const alone = await model.generate([{ ...request, n: 1, firstBranch: b }], options);
-        assert.deepEqual(alone, [[together[r]![b]]], `request ${r}, branch ${b}`);
-      }
-    }
-    const { bytes: half } = await countGeneration(model.sizes, {
-      promptRows: 4,
-      branches: 3,
-      maxNewTokens: options.maxNewTokens,
-    });
-    const variants: Partial<GeneratorLimits>[] = [
-      { stepsPerRead: 4 },
-      { stepsPerRead: 100 },
-      { bytes: 1 },
-      { largestBuffer: 1 },
-      { bytes: half, stepsPerRead: 2 },
-      { slots: 2, prefillRows: 1 },
-      { slots: 4, stepsPerRead: 3 },
-    ];
-    for (const limits of variants) {
-      const run = spyOn(device);
-      assert.deepEqual(await model.generate(requests, options, limits), together);
-      // In the last layer only the last row of a prompt is computed.
-      assert.equal(run.rows("attention"), 2 * 9 + 3, "each prompt runs once");
-      run.restore();
-    }
-    const reversed = await model.generate(requests.toReversed(), options);
-    assert.deepEqual(reversed.toReversed(), together);
-    assert.notDeepEqual(await model.generate(requests, { ...options, seed: 78 }), together);
-  });
 }
 
 test.onReference("a completion ends with the first end token, which is kept, or at its limit", async (device) => {
@@ -199,15 +156,6 @@ Deno.test("merged and separate adapters sample the same tokens", () =>
     assertWithin(flat(separate), flat(merged), exact ? 1e-12 : 1e-5, "log-probabilities");
   }));
 
-test.onReference("generation can be interrupted, and used again afterwards", async (device) => {
-  const model = await randomModel(device, tinyConfig(true), { trainable: "none" });
-  const expected = await model.generate(requests, options);
-  let looks = 0;
-  const interrupted = model.generate(requests, { ...options, shouldStop: () => ++looks === 3 });
-  await assert.rejects(interrupted, (e) => e instanceof Interrupted && e.exitCode === 75);
-  assert.deepEqual(await model.generate(requests, options), expected);
-});
-
 test.onReference("generation's memory is reused from call to call", async (device) => {
   const model = await randomModel(device, tinyConfig(true), { trainable: "lora", lora });
   await model.generate(requests, { ...options, eosIds: [] });
@@ -279,6 +227,10 @@ test.onReference("impossible requests are refused with an explanation", async (d
   await refused({}, { topP: 0 }, /topP is 0/);
   await refused({}, { topK: 1.5 }, /topK is 1.5/);
   await refused({}, { minP: 1.5 }, /minP is 1.5/);
+  await refused({}, { repetitionPenalty: 0 }, /Penalty is 0, expected a number above 0/);
+  await refused({}, { repetitionPenalty: Infinity }, /repetitionPenalty is Infinity/);
+  await refused({}, { minNewTokens: 10 }, /minNewTokens is 10, .* maxNewTokens \(9\)/);
+  await refused({}, { minNewTokens: 1.5 }, /minNewTokens is 1.5/);
   await refused({ promptIds: [] }, {}, /prompt is empty/);
   await refused({ n: 4097 }, {}, /branches 0 … 4096/);
   await refused({ promptIds: Array(32).fill(1) }, {}, /32 tokens and leaves no room/);

@@ -9,6 +9,7 @@ import type { CausalLM } from "../causal_lm.ts";
 import { countGeneration, packedBytes } from "./memory/counted_generation.ts";
 import { isEmulated, onEachDevice } from "../each_device_testing.ts";
 import { randomModel, test, TINY_MODELS, tinyConfig, withReference } from "../testing.ts";
+import type { GeneratorLimits } from "./generate.ts";
 import type { Completion, GenerateOptions, GenerateRequest, SamplingOptions } from "./types.ts";
 
 const options: GenerateOptions = { maxNewTokens: 14, temperature: 0.9, seed: 77, eosIds: [3, 8] };
@@ -68,7 +69,12 @@ for (
         const some = !few ? asked : asked.slice(0, isFirst ? 9 : 4);
         const model = await randomModel(device, config, { trainable: "none" });
         const alone = await oneAtATime(model, some);
-        const all = [{ slots: 4, prefillRows: 9 }, {}, { slots: 7, stepsPerRead: 3 }];
+        const all: Partial<GeneratorLimits>[] = [
+          { slots: 4, prefillRows: 9 },
+          {},
+          { slots: 7, stepsPerRead: 3 },
+        ];
+        if (isFirst && !few) all.push({ bytes: 1 }, { largestBuffer: 1 }, { stepsPerRead: 100 });
         for (const limits of few && !isFirst ? all.slice(0, 1) : all) {
           const found = await model.generate(some, options, limits);
           // On a GPU the order of sums depends on the number of rows.

@@ -2,14 +2,13 @@
 import assert from "node:assert/strict";
 import { RgxError } from "../../core/errors.ts";
 import { createWasmDevice } from "../../kernels/devices/wasm/device.ts";
-import { isEmulated, onEachDevice } from "../each_device_testing.ts";
+import { onEachDevice } from "../each_device_testing.ts";
 import { logprobs } from "../inspect/logprobs.ts";
 import { randomModel, tinyConfig } from "../testing.ts";
 import type { Device } from "../../kernels/device.ts";
 import { assertWithin } from "../../kernels/testing.ts";
 import type { CausalLM } from "../causal_lm.ts";
-import { setImmediate } from "node:timers";
-import type { Completion, GenerateOptions, GenerateRequest, GenerationTiming } from "./types.ts";
+import type { Completion, GenerateOptions, GenerateRequest } from "./types.ts";
 
 const options: GenerateOptions = { maxNewTokens: 14, temperature: 0.9, seed: 77, eosIds: [3, 8] };
 /** The branch cache has room for three of the six branches when they are long. */
@@ -176,6 +175,10 @@ Deno.test("a prompt whose beginning is in the cache computes only the rest, with
     const requests = prompts.map((promptIds, promptId) => ({ promptId, promptIds, n: 1 }));
     const fresh: Completion[][] = [];
     for (const request of requests) fresh.push(...await model.generate([request], options));
+    // Together, too, in one batch or in several.
+    for (const limits of [{}, { prefillRows: 40 }, { slots: 3, prefillRows: 200 }]) {
+      assertSame(device, await model.generate(requests, options, limits), fresh);
+    }
     for (const keptPrompts of [2, 100]) {
       for (const promptRows of [256, 1024]) {
         const generation = model.openGeneration({ ...room, promptRows }, options, { keptPrompts });
@@ -196,75 +199,6 @@ Deno.test("a prompt whose beginning is in the cache computes only the rest, with
         await generation.idle();
       }
     }
-    model.dispose();
-  }));
-
-Deno.test("dialogues have the bits of turns that are computed alone, whatever others do", () =>
-  onEachDevice(async (device) => {
-    const config = { ...tinyConfig(true), maxPositions: 128 };
-    const model = await randomModel(device, config, { trainable: "none" });
-    const turns = 3, all = { ...options, eosIds: [3], maxNewTokens: 6 }, prompts = [5, 40, 41];
-    const reply = (turn: number, branch: number) =>
-      prompt(1 + (turn + branch) % 4, 3 * branch + turn);
-    type Said = { promptId: number; branch: number; ids: number[]; position: number };
-    const request = ({ promptId, branch, ids, position }: Said) => ({
-      promptId,
-      promptIds: ids,
-      n: 1,
-      firstBranch: branch,
-      firstPosition: position,
-    });
-    const next = (said: Said, { ids }: Completion, turn: number): Said => {
-      const added = [...ids, ...reply(turn, said.branch)];
-      return { ...said, ids: [...said.ids, ...added], position: said.position + added.length };
-    };
-    const starts = prompts.flatMap((length, promptId) =>
-      [0, 1, 2].map((branch): Said => ({ promptId, branch, ids: prompt(length, 7), position: 0 }))
-    );
-    const alone: Completion[][] = [];
-    for (let said of starts) {
-      const answers: Completion[] = [];
-      for (let turn = 0; turn < turns; turn++) {
-        answers.push((await model.generate([request(said)], all))[0]![0]!);
-        said = next(said, answers[turn]!, turn);
-      }
-      alone.push(answers);
-    }
-    const room = { prompts: starts.map(({ ids }) => ids.length), tokens: 30, turnTokens: 6 };
-    // Replies come after so many turns of the event loop, in different orders.
-    const delays = [(i: number) => 5 * i, () => 0, (i: number) => 45 - 5 * i, (i: number) => i % 3];
-    for (const [d, delay] of delays.slice(0, isEmulated(device) ? 1 : 4).entries()) {
-      const limits = [{}, { slots: 2 }, { bytes: 1 }, { prefillRows: 7 }][d]!;
-      let shared = 0;
-      const onTiming = ({ sharedTokens }: GenerationTiming) => shared = sharedTokens;
-      const how = { ...all, onTiming };
-      const found = await model.generateDialogues(room, how, async (ask) => {
-        const goOn = async (i: number, first: Completion) => {
-          const answers = [first];
-          for (let said = starts[i]!, turn = 1; turn < turns; turn++) {
-            said = next(said, answers[turn - 1]!, turn - 1);
-            for (let n = delay(i); n > 0; n--) await new Promise((go) => setImmediate(go));
-            answers.push((await ask(request(said)))[0]!);
-          }
-          return answers;
-        };
-        const groups = await Promise.all(prompts.map(async (_, p) => {
-          const begun: Promise<Completion[]>[] = [];
-          const onBranch = (branch: number, answer: Completion) =>
-            begun[branch] = goOn(3 * p + branch, answer);
-          await ask({ ...request(starts[3 * p]!), n: 3, onBranch });
-          return await Promise.all(begun);
-        }));
-        return groups.flat();
-      }, limits);
-      assertSame(device, found, alone);
-      // What was computed stays, unless there is no memory for it.
-      if (device.adapter === undefined && d !== 2) assert.ok(shared > 300, `${d}: ${shared}`);
-    }
-    await assert.rejects(
-      model.generateDialogues(room, all, () => Promise.reject(new RgxError("play"))),
-      /play/,
-    );
     model.dispose();
   }));
 
