@@ -203,8 +203,8 @@ export class KvCache {
   }
 
   /**
-   * Copies the state `from` of a branch to `to`, in all layers with a delta rule, with the inputs of
-   * the convolution at the last positions. Those of its prompt are beside the prompt's state.
+   * Copies the state `from` of a branch to `to`, in all layers with a delta rule, with the inputs
+   * of the convolution at the last positions. Those of its prompt are beside the prompt's state.
    * @param rows positions of the prompt, and of the branch
    */
   copyState(
