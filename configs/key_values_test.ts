@@ -6,6 +6,7 @@ import assert from "node:assert/strict";
 import { parse } from "yaml";
 import type { Json } from "./documents/node.ts";
 import { loadConfig } from "./load.ts";
+import { valueAt } from "./testing.ts";
 
 const BASE = "{model: m, task: chain_sum, rewards: [correctness]}";
 
@@ -140,9 +141,6 @@ const isMap = (value: Json | undefined): value is Document =>
 /** A dotted key with its value as nested maps. */
 const nested = (key: string, value: Json): Document =>
   key.split(".").reduceRight<Json>((inner, part) => ({ [part]: inner }), value) as Document;
-
-const valueAt = (config: unknown, path: string): unknown =>
-  path.split(".").reduce<unknown>((at, part) => (at as Document | null)?.[part], config);
 
 /** A document that holds the key too: names at the top move into the section that the key opens. */
 function withKey(base: Document, key: string, value: Json): Document {

@@ -73,3 +73,7 @@ export async function assertRefused(table: string, head = MINIMAL): Promise<void
     assert.match((await errorsOf(head + yaml)).join("\n"), whole, yaml);
   }
 }
+
+/** The value at a dotted path; undefined where there is none. */
+export const valueAt = (config: unknown, path: string): unknown =>
+  path.split(".").reduce<unknown>((at, part) => (at as Record<string, unknown>)?.[part], config);

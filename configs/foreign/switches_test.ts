@@ -1,0 +1,87 @@
+/** Switches of other trainers: of trackers, of the type of products, of an adapter. */
+import assert from "node:assert/strict";
+import { load } from "../testing.ts";
+
+const START = "model_name_or_path: m\ntask_name: chain_sum\nrewards: [correctness]\nrun_name: r\n";
+
+Deno.test("report_to and the switches of other trainers name the same trackers", async () => {
+  const cases: [string, string[]][] = [
+    ["", []],
+    ["report_to: none", []],
+    ["report_to: jsonl", []],
+    ["report_to: null", []],
+    ["report_to: trackio", ["trackio"]],
+    ["report_to: wandb,mlflow", ["wandb", "mlflow"]],
+    ["training: {report_to: [wandb, tensorboard]}", ["tensorboard", "wandb"]],
+    ["logging: {report_to: all}", ["tensorboard", "trackio", "wandb", "mlflow"]],
+    ["report_to: all\nlogging: {no_trackio: true}", ["tensorboard", "wandb", "mlflow"]],
+    ["report_to: [trackio, tensorboard]\nno_trackio: true", ["tensorboard"]],
+    ["logging: {use_trackio: true}", ["trackio"]],
+    ["logging: {use_wandb: false, wandb_project: p}", []],
+    ["logging: {wandb_project: p}", ["wandb"]],
+    ["logging: {wandb_project: p, report_to: none}", []],
+    ["logging: {project: p}", []],
+    ["trainer: {logger: [console, mlflow]}", ["mlflow"]],
+    ["trainer: {logger: [console, tensorboard]}", ["tensorboard"]],
+    ["trainer: {logger: [console, tensorboard]}\nreport_to: []", []],
+  ];
+  for (const [yaml, expected] of cases) {
+    const { config } = await load(`${START}${yaml}\n`);
+    assert.deepEqual(config.logging.report_to, expected, yaml);
+  }
+});
+
+Deno.test("an unknown tracker is refused with the nearest name; verl's get a note", async () => {
+  await assert.rejects(
+    load(`${START}report_to: [trackio, tensorbord]\n`),
+    /report_to\.1.*tensorbord.*did you mean tensorboard/s,
+  );
+  await assert.rejects(load(`${START}report_to: 3\n`), /report_to.*expected one or a list/s);
+  const { notes } = await load(`${START}trainer: {logger: [swanlab]}\n`);
+  assert.match(notes.join(), /trainer\.logger: rgx writes no files for swanlab/);
+});
+
+Deno.test("bf16 and fp16 of transformers and dtype of verl's actor are training.compute_dtype", async () => {
+  const verl = "actor_rollout_ref.actor.fsdp_config.dtype";
+  for (
+    const [line, dtype] of [
+      ["bf16: true", "bfloat16"],
+      ["training: {bf16: false}", "float32"],
+      ["training: {bf16: null}", "float32"],
+      ["training: {compute_dtype: bf16}", "bfloat16"],
+      ["fp16: true", "float16"],
+      ["training: {fp16: true, bf16: false}", "float16"],
+      ["bf16: true\nfp16: false", "bfloat16"],
+      ["compute_dtype: fp16", "float16"],
+      [`${verl}: bfloat16`, "bfloat16"],
+    ] as const
+  ) {
+    const { config, notes } = await load(`${START}${line}\n`);
+    assert.deepEqual([config.training.compute_dtype, notes], [dtype, []], line);
+  }
+  const both = `${START}fp16: true\nbf16: true\n`;
+  await assert.rejects(load(both), /fp16: bf16 is true, too: give one of them/);
+  await assert.rejects(load(`${START}bf16: 3\n`), /expected true or false/);
+});
+
+Deno.test("TRL's keys of an adapter without use_peft: a note, since TRL trains all weights", async () => {
+  const adapter = async (yaml: string, ...overrides: string[]) => {
+    const { config, notes } = await load(START + yaml, { overrides });
+    return { r: config.lora?.r, notes: notes.filter((note) => note.includes("use_peft")) };
+  };
+  const { r, notes } = await adapter("lora_r: 4\nlora_alpha: 8\n");
+  assert.equal(r, 4);
+  assert.match(
+    notes.join(),
+    /^f\.yaml:5:9: lora_r: trains an adapter; TRL would train all weights/,
+  );
+  const silent: [yaml: string, overrides: string[], r: number | undefined][] = [
+    ["lora_r: 4\nuse_peft: true\n", [], 4],
+    ["lora_r: 4\nuse_peft: false\n", [], undefined],
+    ["lora: {r: 4}\n", [], 4],
+    ["lora: {alpha: 4}\n", ["lora_r=2"], 2],
+  ];
+  for (const [yaml, overrides, expected] of silent) {
+    assert.deepEqual(await adapter(yaml, ...overrides), { r: expected, notes: [] }, yaml);
+  }
+});
