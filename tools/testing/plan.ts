@@ -98,7 +98,6 @@ const SLOW = [
   "models/export/gguf_tokenizer_export_test.ts",
   "models/generation/generation_test.ts",
   "models/generation/memory/",
-  "models/gguf_families_test.ts",
   "models/network/weights/load_weights_test.ts",
   "models/network/weights/weight_storage_test.ts",
   "models/smollm2_test.ts",

@@ -1,6 +1,5 @@
 import { assertWithin, normals, stream } from "../../../kernels/testing.ts";
-import { addProduct } from "./weight_factors.ts";
-import { weightFactors } from "./weight_factors.ts";
+import { addProduct, weightFactors } from "./weight_factors.ts";
 import assert from "node:assert/strict";
 import { UsageError } from "../../../core/errors.ts";
 import { moduleNames } from "../../architectures/mod.ts";
@@ -25,32 +24,16 @@ Deno.test("targets are module names, path suffixes, one whole-path pattern, or a
 });
 
 Deno.test("rank and scale follow the patterns and the rank-stabilised rule", () => {
-  assert.deepEqual(loraFor(base, path, 3), {
-    r: 8,
-    scale: 2,
-    bias: false,
-    magnitude: false,
-    from: null,
-  });
-  assert.deepEqual(loraFor({ ...base, useRslora: true, r: 16 }, path, 3), {
-    r: 16,
-    scale: 4,
-    bias: false,
-    magnitude: false,
-    from: null,
-  });
+  const plain = { bias: false, magnitude: false, from: null };
+  assert.deepEqual(loraFor(base, path, 3), { r: 8, scale: 2, ...plain });
+  const stable = { ...base, useRslora: true, r: 16 };
+  assert.deepEqual(loraFor(stable, path, 3), { r: 16, scale: 4, ...plain });
   const patterned = {
     ...base,
     rankPattern: { "layers.2.self_attn.q_proj": 2, "layers.3.*": 4, q_proj: 5 },
     alphaPattern: { "q_proj": 1 },
   };
-  assert.deepEqual(loraFor(patterned, path, 3), {
-    r: 4,
-    scale: 0.25,
-    bias: false,
-    magnitude: false,
-    from: null,
-  });
+  assert.deepEqual(loraFor(patterned, path, 3), { r: 4, scale: 0.25, ...plain });
   assert.equal(loraFor({ ...base, layersToTransform: [1, 2] }, path, 3), null);
   const named = { ...base, layersToTransform: [1, 2], targetModules: [path] };
   assert.notEqual(loraFor(named, path, 3), null);
