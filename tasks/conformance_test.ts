@@ -65,8 +65,13 @@ Deno.test("parameters allow every level of the curriculum, but for those of the 
     const task = getTask(name);
     if (task.curriculum === undefined) continue;
     for (const [level, mode] of [[0], [1], [999], [0, "last_k"]] as const) {
-      const onClamp = (note: string) => notes.push(`${name} ${level} ${mode ?? ""}: ${note}`);
-      curriculumConfig(task, { "*": level }, { ...(mode && { mode }), onClamp });
+      const found: string[] = [], onClamp = (note: string) => found.push(note);
+      const config = curriculumConfig(task, { "*": level }, { ...(mode && { mode }), onClamp });
+      for (const note of found) {
+        const [, field, used] = /^(\w+): .* (\d+) is used$/.exec(note)!;
+        assert.equal(config[field!], Number(used), note);
+        notes.push(`${name} ${level} ${mode ?? ""}: ${note}`);
+      }
     }
   }
   if (Deno.env.get("RGX_TEST_TASKS") !== undefined) return;

@@ -113,6 +113,7 @@ Deno.test("bad parameters are refused with the field and what was found", () => 
     ["base_conversion", { min_base: 7, max_base: 7 }, /^max_base: /],
     ["base_conversion", { min_value: 9, max_value: 9 }, /^max_value: /],
     ["complex_arithmetic", { operations: ["+"] }, /^operations_weights: .*1 operations, found 4/],
+    ["aiw", { task_type_weights: [0, 0, 0] }, /^task_type_weights: one must be above 0/],
     ["simple_equations", { operators_weights: [0.1, 0.1, 0.1] }, /^operators_weights: must sum/],
     [
       "polynomial_multiplication",
