@@ -42,14 +42,9 @@ export default defineTask({
     pso_difficulty_weights: levels(unitVectors, "range of the measure of the test pair"),
     rng_difficulty_weights: levels(unitVectors, "range of the difficulty of the test pair"),
   },
+  rules: { "diff_lb: must be ≤ diff_ub": (c) => c.diff_lb <= c.diff_ub },
   validate(config) {
     const errors = boards.checkFormat(config.board_format_opts);
-    if (config.diff_lb > config.diff_ub) {
-      errors.push(
-        `diff_lb: must be ≤ diff_ub, found diff_lb = ${config.diff_lb} and diff_ub = ` +
-          `${config.diff_ub}`,
-      );
-    }
     for (const name of ["rng", "pso"] as const) {
       const given = config[`${name}_difficulty_ranges`];
       const weights = config[`${name}_difficulty_weights`];
