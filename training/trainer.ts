@@ -149,7 +149,7 @@ export class GrpoTrainer {
     this.#report.open(folder);
     try {
       await this.#openTranscript();
-      await this.#begin(this.#resume());
+      await this.#begin(this.#resume);
       this.#hasBegun = true;
       await (this.#supervisedOnly ? this.#supervisedPhases() : this.#phases());
       return await this.#completed();
@@ -196,7 +196,7 @@ export class GrpoTrainer {
   }
 
   async #phases(): Promise<void> {
-    const { config: { training }, model } = this.#options;
+    const { model } = this.#options, training = this.#training;
     const state = this.#state, report = this.#report, stop = this.#stop, { ranks } = stop;
     const compare = (isLast = false) =>
       compareStep(model, ranks, state, this.#updates.lastNorm, isLast);
@@ -311,6 +311,10 @@ export class GrpoTrainer {
     });
   }
 
+  get #training(): TrainerOptions["config"]["training"] {
+    return this.#options.config.training;
+  }
+
   get #comparesWithReference(): boolean {
     return this.#options.config.dpo?.reference_free === false;
   }
@@ -362,45 +366,34 @@ export class GrpoTrainer {
   }
 
   async #restoreOptimizer(restored: Restored, warnings: string[]): Promise<void> {
-    const { state, optimizer, path } = restored;
+    const { state, optimizer, reference, rollout, path } = restored, { beta } = this.#training;
+    const isWarmStart = state.phase === "warm_start";
     if (state.phase === "eval_before") return;
-    if (state.phase === "warm_start") {
+    const hasReference = isWarmStart ? this.#comparesWithReference : beta !== 0;
+    if (hasReference && reference === null && !this.#referenceIsBase()) {
+      throw new RgxError(`${path}: a run with beta ≠ 0 cannot go on without ${REFERENCE_FILE}`, {
+        advice: "Checkpoints of save_only_model do not hold it: start a new run from the model.",
+      });
+    }
+    if (isWarmStart) {
       this.#optimizer = this.#supervisedOptimizer();
-      if (this.#comparesWithReference) {
-        this.#requireReference(restored);
-        this.#reference = await this.#referenceOf(restored.reference);
-      }
+      if (hasReference) this.#reference = await this.#referenceOf(reference);
     } else {
-      await this.#beginGrpo(restored.reference, await this.#restoreRollout(restored, warnings));
+      const buffer = rollout && await RolloutBuffer.decode(rollout, `${path}/${ROLLOUT_FILE}`);
+      if (buffer === null && this.#sizes.schedule.inFlight(state.step) !== null) {
+        warnings.push(`${path} holds no generation batch in use: a new one is sampled`);
+      }
+      await this.#beginGrpo(reference, buffer);
     }
     if (optimizer !== null) await this.#optimizer!.load(optimizer);
     else warnings.push(`${path} holds no optimizer state: the optimizer starts fresh`);
-  }
-
-  /** @throws RgxError without the reference model, where the loss needs it */
-  async #restoreRollout(restored: Restored, warnings: string[]): Promise<RolloutBuffer | null> {
-    const { state, path, rollout } = restored;
-    if (this.#options.config.training.beta !== 0) this.#requireReference(restored);
-    if (rollout !== null) return await RolloutBuffer.decode(rollout, `${path}/${ROLLOUT_FILE}`);
-    if (this.#sizes.schedule.inFlight(state.step) !== null) {
-      warnings.push(`${path} holds no generation batch in use: a new one is sampled`);
-    }
-    return null;
-  }
-
-  /** @throws RgxError for a checkpoint without the reference that the run has */
-  #requireReference({ path, reference }: Restored): void {
-    if (reference !== null || this.#referenceIsBase()) return;
-    throw new RgxError(`${path}: a run with beta ≠ 0 cannot go on without ${REFERENCE_FILE}`, {
-      advice: "Checkpoints of save_only_model do not hold it: start a new run from the model.",
-    });
   }
 
   /**
    * Writes a checkpoint of the current state, unless there is one already or nothing was done yet.
    * @param complete with everything that an exact resume needs
    */
-  async #save(complete = !this.#options.config.training.save_only_model): Promise<void> {
+  async #save(complete = !this.#training.save_only_model): Promise<void> {
     const state = this.#state, report = this.#report, clock = this.#clock;
     const { control, problems, config } = this.#options;
     if (state.phase === "warm_start" && state.warmStartStep === 0) return;
@@ -489,13 +482,13 @@ export class GrpoTrainer {
   }
 
   #folderOptions(): RunFolderOptions {
-    const { config, force = false } = this.#options;
-    return { path: config.training.output_dir, resume: this.#resume(), force };
+    const { force = false } = this.#options;
+    return { path: this.#training.output_dir, resume: this.#resume, force };
   }
 
   /** The checkpoint to resume from, by the options or else by the configuration. */
-  #resume(): boolean | string {
-    return this.#options.resume || this.#options.config.training.resume_from_checkpoint;
+  get #resume(): boolean | string {
+    return this.#options.resume || this.#training.resume_from_checkpoint;
   }
 
   /** What `run` would do, after `check` also where it would resume from; nothing is written. */

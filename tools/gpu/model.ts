@@ -179,7 +179,8 @@ async function plannedBytes(model: CausalLM, step: Sizes["step"]): Promise<numbe
     teacher: null,
     referenceStorage: ALL_FLOAT,
   });
-  return (await countStep(model.sizes, size)).peak;
+  const { peak, parts } = await countStep(model.sizes, size);
+  return peak - parts.checkpoint;
 }
 
 const sum = (times: Record<string, number>) => Object.values(times).reduce((a, b) => a + b, 0);

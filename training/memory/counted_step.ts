@@ -43,6 +43,7 @@ const PARTS = [
   "head", // hidden states of the predicted tokens; logits are computed in chunks
   "panels", // scratch of one operation on a CPU, as packed operands; a card's is in `scratch`
   "scratch", // everything else that a training pass uses
+  "checkpoint", // tensors on their way into a checkpoint
 ] as const;
 /** @internal The name of a part of the memory. */
 export type Part = typeof PARTS[number];
@@ -57,6 +58,7 @@ export interface LargestBuffer {
 
 export interface CountedStep {
   parts: Record<Part, number>;
+  /** The sum of the parts. */
   peak: number;
   /** The largest tensor of the weights and the training passes. */
   largest: LargestBuffer;
@@ -70,10 +72,6 @@ export interface CountedStep {
 const WRITTEN_PARTS = 16;
 
 const MAX_DIALOGUES = 2 ** 14;
-
-export function checkpointBytes({ parts }: CountedStep, { floatBytes }: ModelSizes): number {
-  return Math.min(parts.gradients, WRITTEN_PARTS * PART_ELEMENTS * floatBytes);
-}
 
 const counted = new WeakMap<ModelSizes, Map<string, Promise<CountedStep>>>();
 
@@ -171,13 +169,14 @@ async function count(sizes: ModelSizes, size: StepSize): Promise<CountedStep> {
     // The scratch of a CPU's operations is outside of what its device calls allocated.
     parts[part === SCRATCH ? isCard ? "scratch" : "panels" : part as Part] += bytes;
   }
+  parts.checkpoint = Math.min(parts.gradients, WRITTEN_PARTS * PART_ELEMENTS * sizes.floatBytes);
   const largest = [...device.largest].filter(([part]) => part !== "caches" && part !== "inference")
     .map(([, { bytes, label }]) => ({ bytes, what: label }))
     .reduce((best, tensor) => tensor.bytes > best.bytes ? tensor : best);
   const [first = 0, second = 0] = device.weights.toSorted((a, b) => b - a);
   return {
     parts,
-    peak: device.peakBytes,
+    peak: device.peakBytes + parts.checkpoint,
     largest,
     frozen: device.weights.reduce((sum, bytes) => sum + bytes, 0),
     largestFrozen: [first, second],

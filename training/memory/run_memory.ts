@@ -27,13 +27,7 @@ import { parameterBytes } from "../../models/network/counted_network.ts";
 import type { ModelSizes } from "../../models/network/weights/model_sizes.ts";
 import { idsOf } from "../../bench/dialogue/segments.ts";
 import type { PromptEncoder } from "../../bench/evaluation/prompt_encoder.ts";
-import {
-  checkpointBytes,
-  type CountedStep,
-  countStep,
-  type LargestBuffer,
-  type Part,
-} from "./counted_step.ts";
+import { type CountedStep, countStep, type LargestBuffer, type Part } from "./counted_step.ts";
 import { type Lengths, type RunNeeds, type StepSize, stepSize } from "./step_size.ts";
 import { isMatrix, modelTensors } from "../../models/architectures/mod.ts";
 import type { OptimizerKind } from "../step/state_tensors.ts";
@@ -208,7 +202,7 @@ export async function promptMisfit(
   const completion = maxGenerated(config, needs.supervisedOnly);
   const left = async (prompt: number) => {
     const size = { ...stepSize(config, { ...needs, prompt }), generationLimit };
-    return available - bytesOf(await countStep(sizes, size), sizes);
+    return available - (await countStep(sizes, size)).peak;
   };
   const longest = await largestThat(maxPositions - completion, left, needs.prompt);
   return (tokens) => {
@@ -235,8 +229,7 @@ export async function needsRecompute(
   available?: number,
 ): Promise<boolean> {
   const step = await countStep(sizes, stepSize(config, needs));
-  const room = roomFor(await memoryRoom(device, available), step);
-  return bytesOf(step, sizes) > room / 2;
+  return step.peak > roomFor(await memoryRoom(device, available), step) / 2;
 }
 
 export interface PlanOptions {
@@ -268,30 +261,27 @@ export async function planMemory(
     const { values, gradients } = parameterBytes(model);
     if (values + gradients > machine.withWeights) return -1;
     const step = await countStep(model, size);
-    const share = bytesOf(step, model) / roomFor(machine, step);
+    const share = step.peak / roomFor(machine, step);
     return 1 - Math.max(share, step.largest.bytes / largestTensor);
   };
   const fits = async (model: ModelSizes, step: StepSize) => await leftBy(model, step) >= 0;
-  const left = room - bytesOf(base, sizes);
+  const left = room - base.peak;
   let size = baseSize, step = base;
   // A run that does not fit may still do so with fewer completions at a time. One completion less
   // may take more than what is missing, so larger cuts are tried, too.
-  const cuts = [
-    left,
-    2 * left,
-    ...[1 / 16, 1 / 8, 1 / 4].map((part) => Math.min(2 * left, -part * DEFAULT_GENERATION_BYTES)),
-  ];
+  const least = [1 / 16, 1 / 8, 1 / 4].map((part) => -part * DEFAULT_GENERATION_BYTES);
   const limits = left >= 0
     ? [generationLimit(device, DEFAULT_GENERATION_BYTES + left / 2)]
-    : [...new Set(cuts)].map((less) => Math.floor(DEFAULT_GENERATION_BYTES + less));
-  for (const limit of limits.filter((limit) => limit >= DEFAULT_GENERATION_BYTES / 4)) {
+    : [left, 2 * left, ...least.map((less) => Math.min(2 * left, less))]
+      .map((less) => Math.floor(DEFAULT_GENERATION_BYTES + less));
+  for (const limit of new Set(limits)) {
+    if (limit < DEFAULT_GENERATION_BYTES / 4) continue;
     const tried = { ...baseSize, generationLimit: limit }, other = await countStep(sizes, tried);
-    if (bytesOf(other, sizes) > room) continue;
+    if (other.peak > room) continue;
     [size, step] = [tried, other];
     break;
   }
-  const parts = await memoryParts(sizes, size, step);
-  const peak = bytesOf(step, sizes);
+  const parts = await memoryParts(sizes, size, step), { peak } = step;
   // Larger passes recompute their activations where they may.
   const recompute = sizes.recompute || config.training.gradient_checkpointing;
   const searched = size.generationLimit < baseSize.generationLimit ? size : baseSize;
@@ -308,7 +298,7 @@ export async function planMemory(
   };
   onPlan(plan);
   const misfit = bufferMisfit(plan.largestBuffer, device);
-  if (plan.peak > room || misfit !== null) {
+  if (peak > room || misfit !== null) {
     const { batches, others } = await fittingSettings(baseSize, (size) => leftBy(sizes, size));
     const four = inFourBits(), rank = await fittingRank(sizes, (other) => fits(other, baseSize));
     const settings = [
@@ -331,9 +321,9 @@ export async function planMemory(
     const alone = model > room ? `the model alone needs ${bytesText(model)}` : null;
     const why = [where, alone].filter((text) => text !== null).join("; ");
     const advice = `set ${settings.join(" or ")}`;
-    if (plan.peak > room) {
+    if (peak > room) {
       throw new UsageError(
-        `the run needs ${bytesText(held + plan.peak)}, ${bytesText(plan.available)} available` +
+        `the run needs ${bytesText(held + peak)}, ${bytesText(plan.available)} available` +
           (why === "" ? "" : `: ${why}`),
         { advice },
       );
@@ -391,10 +381,6 @@ async function memoryRoom(
   return { bytes: free, withWeights: free, where, limit };
 }
 
-function bytesOf(step: CountedStep, sizes: ModelSizes): number {
-  return step.peak + checkpointBytes(step, sizes);
-}
-
 /**
  * Bytes that a model may take. On the CPU frozen weights can be outside of the kernels' memory,
  * except the largest one and a copy of another.
@@ -432,8 +418,6 @@ function bufferMisfit(
 export interface MemoryParts extends Record<Part, number> {
   /** Types that the matrices of frozen parameters are stored in. */
   frozenTypes: string[];
-  /** Tensors on their way into a checkpoint. */
-  checkpoint: number;
   /** How what is trained is kept: the types of matrices, and of those of the reference. */
   kept: {
     trained: string[];
@@ -453,7 +437,7 @@ export interface MemoryParts extends Record<Part, number> {
   };
 }
 
-export async function memoryParts(
+async function memoryParts(
   sizes: ModelSizes,
   size: StepSize,
   step: CountedStep,
@@ -465,7 +449,6 @@ export async function memoryParts(
   return {
     ...step.parts,
     frozenTypes: typesOf(sizes),
-    checkpoint: checkpointBytes(step, sizes),
     kept: {
       trained: isFull ? typesOf(sizes) : ["f32"],
       reference: isFull ? typesOf({ ...sizes, storage: size.referenceStorage }) : ["f32"],

@@ -107,23 +107,29 @@ async function plan(
   }
 }
 
-Deno.test("on a GPU generation gets half of the free memory, and always fits", async () => {
+/** The memory on a card, of a plan that fits. */
+async function onCard(
+  overrides: string[],
+  availableBytes: number,
+  onPlan: (plan: ShapePlan) => void = () => {},
+) {
   const adapter = { name: "a card", software: false };
   const card = { name: "webgpu", float: "f32", adapter, allocatedBytes: 0 } as unknown as Device;
-  const overrides = ["training.num_generations=16", "training.generation_batch_size=64"];
   const { config } = await loadConfig("leg_counting_qwen7b", { overrides, env: {} });
-  const memory = async (availableBytes: number) =>
-    (await planFromShape(config, card, { availableBytes }))!.memory;
-  const small = await memory(30e9), left = small.available - small.peak;
+  return (await planFromShape(config, card, { availableBytes, onPlan }))!.memory;
+}
+
+Deno.test("on a GPU generation gets half of the free memory, and always fits", async () => {
+  const overrides = ["training.num_generations=16", "training.generation_batch_size=64"];
+  const small = await onCard(overrides, 30e9), left = small.available - small.peak;
   assert.ok(small.generationLimit > 2 ** 30 && left > 0, `${left}`);
-  const large = await memory(80e9);
+  const large = await onCard(overrides, 80e9);
   // All completions together take less than there is.
   assert.ok(large.generationLimit > 20e9 && large.peak < 60e9, `${large.peak}`);
   assert.ok(large.parts.caches > small.parts.caches);
   let least = 0;
-  const onPlan = ({ memory }: ShapePlan) => least = memory.peak;
-  await assert.rejects(planFromShape(config, card, { availableBytes: 20e9, onPlan }));
-  assert.equal((await memory(least)).generationLimit, 2 ** 30);
+  await assert.rejects(onCard(overrides, 20e9, ({ memory }) => least = memory.peak));
+  assert.equal((await onCard(overrides, least)).generationLimit, 2 ** 30);
 });
 
 Deno.test("a 7B model is planned from its configuration, and refused with advice", async () => {
@@ -182,31 +188,17 @@ Deno.test("a 3B model in 4 bits is planned to train in a small machine's memory"
 });
 
 Deno.test("full fine-tuning of 3B with KL fits 48 GB with 8-bit moments", async () => {
-  const card = {
-    name: "webgpu",
-    float: "f32",
-    adapter: { name: "a card", software: false },
-    allocatedBytes: 0,
-  } as unknown as Device;
-  const planned = async (availableBytes: number, ...overrides: string[]) => {
-    const base = [
-      "model.model_name_or_path=Qwen/Qwen2.5-3B-Instruct",
-      "~lora",
-      "training.beta=0.04",
-      "per_device_train_batch_size=8",
-      "num_generations=8",
-      "max_completion_length=512",
-    ];
-    const all = { overrides: [...base, ...overrides], env: {} };
-    const { config } = await loadConfig("leg_counting_qwen7b", all);
-    return (await planFromShape(config, card, { availableBytes }))!.memory;
-  };
+  const base = [
+    "model.model_name_or_path=Qwen/Qwen2.5-3B-Instruct",
+    "~lora",
+    "training.beta=0.04",
+    "per_device_train_batch_size=8",
+    "num_generations=8",
+    "max_completion_length=512",
+  ];
+  const planned = (bytes: number, ...more: string[]) => onCard([...base, ...more], bytes);
   const bytes = "optim=adamw_8bit", halves = [bytes, "model.dtype=bfloat16"];
-  await assert.rejects(
-    () => planned(48e9),
-    (error: UsageError) =>
-      /needs 60\.\d GB/.test(error.message) && /optim=adamw_8bit/.test(error.advice!),
-  );
+  await assert.rejects(planned(48e9), { message: /needs 60\.\d GB/, advice: /optim=adamw_8bit/ });
   const floats = await planned(80e9), small = await planned(48e9, bytes);
   // One copy in the type of the file.
   const { reference, optimizer } = floats.parts, least = small.parts.optimizer;

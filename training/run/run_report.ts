@@ -24,6 +24,19 @@ import type { PhaseClock } from "../metrics/phase_clock.ts";
 import type { StopRequests } from "./stop_requests.ts";
 import type { WeightUpdates } from "./weight_updates.ts";
 
+/** What run.json has of the summary. */
+const KEPT_OF_SUMMARY = [
+  "checkpoint",
+  "steps",
+  "seconds",
+  "seconds_by_phase",
+  "eval_before",
+  "eval_after",
+  "item_overlap",
+  "memory_planned_bytes",
+  "peak_memory_bytes",
+] as const;
+
 export class RunReport {
   /** Set when the run's folder is open. */
   checkpoints!: RunCheckpoints;
@@ -142,13 +155,7 @@ export class RunReport {
       end: null,
       status: "running",
       resumed_from: restored?.path ?? null,
-      job: job === null ? null : {
-        id: job.id,
-        name: job.name,
-        partition: job.partition,
-        node: job.node,
-        restarts: job.restarts,
-      },
+      job: job && jobRecord(job),
       restarts_without_progress: stalled,
       sessions,
     });
@@ -170,13 +177,8 @@ export class RunReport {
     line: { step: number; epoch: number; split: string } & Record<string, unknown>,
   ): Promise<void> {
     const { step, epoch, split, ...metrics } = line;
-    await this.#folder?.metrics.append({
-      step,
-      epoch,
-      time: new Date().toISOString(),
-      split,
-      ...metrics,
-    });
+    const time = new Date().toISOString();
+    await this.#folder?.metrics.append({ step, epoch, time, split, ...metrics });
   }
 
   /** To metrics.jsonl, as a line without a split, and to run.log. */
@@ -261,30 +263,20 @@ export class RunReport {
     const end = new Date().toISOString(), to = progressText(state);
     const why = reason === null ? {} : { [status === "failed" ? "error" : "reason"]: reason };
     await this.#folder?.log(status, why);
-    const sessions = this.#sessions.with(-1, {
-      ...this.#sessions.at(-1)!,
-      end,
-      status,
-      reason,
-      to,
-    });
-    await this.#folder?.updateRun({
-      end,
-      status,
-      ...why,
-      sessions,
-      checkpoint: summary.checkpoint,
-      steps: summary.steps,
-      seconds: summary.seconds,
-      seconds_by_phase: summary.seconds_by_phase,
-      eval_before: summary.eval_before,
-      eval_after: summary.eval_after,
-      item_overlap: summary.item_overlap,
-      memory_planned_bytes: summary.memory_planned_bytes,
-      peak_memory_bytes: summary.peak_memory_bytes,
-    });
+    const last = { ...this.#sessions.at(-1)!, end, status, reason, to };
+    const sessions = this.#sessions.with(-1, last);
+    const kept = Object.fromEntries(KEPT_OF_SUMMARY.map((name) => [name, summary[name]]));
+    await this.#folder?.updateRun({ end, status, ...why, sessions, ...kept });
   }
 }
+
+const jobRecord = ({ id, name, partition, node, restarts }: SlurmJob) => ({
+  id,
+  name,
+  partition,
+  node,
+  restarts,
+});
 
 export interface RunParts {
   options: TrainerOptions;
