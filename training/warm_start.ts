@@ -109,7 +109,7 @@ export async function warmStart(
       const { step_time = null } = clockMetrics;
       report.log(step, total, { ...metrics, step_time, epoch }, intervals.logsAt(step));
     }
-    if (dpo === null) await report.diagnoseSupervised(step, result.loss);
+    if (dpo === null) await report.diagnose(step, result.loss);
     const saves = training.save_strategy !== "no" && step % intervals.saveSteps === 0;
     if (saves && step < total) await save();
     if (dpo !== null && step < total && intervals.evaluatesAt(step)) await preferences.evaluate();

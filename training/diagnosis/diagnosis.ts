@@ -76,15 +76,12 @@ export class Diagnosis {
   }
 
   #findings(): Advice[] {
-    const unscored = this.#unscored();
-    if (unscored !== null) return [unscored];
-    const empty = this.#empty();
-    if (empty !== null) return [empty];
-    const collapsed = this.#collapsed();
-    if (collapsed !== null) return [collapsed];
-    const always = [this.#gradient(), this.#truncated(), this.#kl(), this.#clipped()];
-    if (always.some((advice) => advice !== null)) return always.filter((a) => a !== null);
-    if (this.#recent.rises("reward")) return [];
+    // Everything else that was observed follows from one of these.
+    const alone = this.#unscored() ?? this.#empty() ?? this.#collapsed();
+    if (alone !== null) return [alone];
+    const always = [this.#gradient(), this.#truncated(), this.#kl(), this.#clipped()]
+      .filter((advice) => advice !== null);
+    if (always.length > 0 || this.#recent.rises("reward")) return always;
     // A cause is reported instead of its consequence.
     const entropy = this.#entropy(), signal = this.#format() ?? this.#signal();
     const follows = entropy !== null && signal?.finding === "no_signal";
@@ -99,17 +96,12 @@ export class Diagnosis {
       (isConstant && this.#recent.isAlwaysOne("frac_reward_zero_std"));
   }
 
-  /** No reward applied to any completion: everything else that was observed follows from it. */
   #unscored(): Advice | null {
-    const { window } = this.#recent;
-    const isScored = this.config.rewards.length > 0;
+    const { window } = this.#recent, isScored = this.config.rewards.length > 0;
     if (!isScored || !window.every((metrics) => metrics.reward === null)) return null;
-    return {
-      finding: "no_reward",
-      text: `No reward applied to any completion in ${lastSteps(window.length)}, so nothing was ` +
-        `learned: all rewards returned null. At least one must return a number.`,
-      tries: [],
-    };
+    const text = `No reward applied to any completion in ${lastSteps(window.length)}, so nothing ` +
+      "was learned: all rewards returned null. At least one must return a number.";
+    return { finding: "no_reward", text, tries: [] };
   }
 
   /** Every completion ended with its first token. */
@@ -118,32 +110,26 @@ export class Diagnosis {
     if (longest.length < this.#recent.length || longest.some((length) => length > 1)) return null;
     const { data, training, model } = this.config;
     if (training.max_completion_length <= 1) return null;
-    return {
-      finding: "empty",
-      text: `All completions of ${lastSteps(this.#recent.length)} are empty or a single token: ` +
-        "the model ends at once. Either prompts end where an answer ends (the chat template or " +
-        "the end token is not the model's), or it has learned to say nothing.",
-      tries: [
-        ...(model.chat_template === null ? [] : ["~model.chat_template"]),
-        data.prompt_format === "chat" ? "data.prompt_format=plain" : "data.prompt_format=chat",
-        "training.min_new_tokens=2",
-        ...(this.#hasWarmStart() ? [] : [this.#tryWarmStart()]),
-      ],
-    };
+    const text = `All completions of ${lastSteps(this.#recent.length)} are empty or a single ` +
+      "token: the model ends at once. Either prompts end where an answer ends (the chat template " +
+      "or the end token is not the model's), or it has learned to say nothing.";
+    const tries = [
+      ...otherTemplates({ model, data }),
+      "training.min_new_tokens=2",
+      ...(this.#hasWarmStart() ? [] : [this.#tryWarmStart()]),
+    ];
+    return { finding: "empty", text, tries };
   }
 
   #gradient(): Advice | null {
-    const { window } = this.#recent;
+    const { window } = this.#recent, { learning_rate: rate } = this.config.training;
     const skipped =
       window.filter((metrics) => "grad_norm" in metrics && !isNumber(metrics.grad_norm)).length;
     if (skipped === 0 || skipped < MANY_SKIPPED * window.length) return null;
-    const { learning_rate: rate } = this.config.training;
-    return {
-      finding: "gradient",
-      text: `The gradient was not finite in ${skipped} of ${lastSteps(window.length)}, and these ` +
-        `steps were left out: the weights have diverged.`,
-      tries: [`training.learning_rate=${short(rate / 10)}`, "training.max_grad_norm=0.2"],
-    };
+    const text = `The gradient was not finite in ${skipped} of ${lastSteps(window.length)}, and ` +
+      "these steps were left out: the weights have diverged.";
+    const tries = [`training.learning_rate=${short(rate / 10)}`, "training.max_grad_norm=0.2"];
+    return { finding: "gradient", text, tries };
   }
 
   /** Groups had a signal before; now the reward is lower and no group has one. */
@@ -154,34 +140,29 @@ export class Diagnosis {
     }
     const { learning_rate: rate, max_grad_norm: norm, beta } = this.config.training;
     const now = short(mean(rewards)), share = percent(this.#recent.mean("frac_reward_zero_std"));
-    return {
-      finding: "collapsed",
-      text: `The reward fell from ${short(best.reward)} (step ${best.step}) to ${now}, and ` +
-        `${share} of the groups have no signal any more: the updates were too large, and the ` +
-        "policy is lost. Go back to a checkpoint from before.",
-      tries: [
-        `training.learning_rate=${short(rate / 10)}`,
-        ...(norm === 0 || norm > 0.2 ? ["training.max_grad_norm=0.2"] : []),
-        ...(beta === 0 ? ["training.beta=0.04"] : []),
-      ],
-    };
+    const text = `The reward fell from ${short(best.reward)} (step ${best.step}) to ${now}, and ` +
+      `${share} of the groups have no signal any more: the updates were too large, and the ` +
+      "policy is lost. Go back to a checkpoint from before.";
+    const tries = [
+      `training.learning_rate=${short(rate / 10)}`,
+      ...(norm === 0 || norm > 0.2 ? ["training.max_grad_norm=0.2"] : []),
+      ...(beta === 0 ? ["training.beta=0.04"] : []),
+    ];
+    return { finding: "collapsed", text, tries };
   }
 
   #truncated(): Advice | null {
     const share = this.#recent.mean("completions/clipped_ratio");
     if (!(share >= MANY_TRUNCATED)) return null;
-    const { max_completion_length: limit } = this.config.training;
-    return {
-      finding: "truncated",
-      text:
-        `${percent(share)} of the completions were cut off at max_completion_length (${limit} ` +
-        `tokens) before they could end, so most answers were never given.`,
-      tries: [
-        `training.max_completion_length=${2 * limit}`,
-        ...(this.#hasWarmStart() ? [] : [this.#tryWarmStart()]),
-        ...this.#shorterPrompts(),
-      ],
-    };
+    const { training: { max_completion_length: limit }, data } = this.config;
+    const text = `${percent(share)} of the completions were cut off at max_completion_length ` +
+      `(${limit} tokens) before they could end, so most answers were never given.`;
+    const tries = [
+      `training.max_completion_length=${2 * limit}`,
+      ...(this.#hasWarmStart() ? [] : [this.#tryWarmStart()]),
+      ...(data.system_prompt === null ? ["data.system_prompt=chain_of_draft"] : []),
+    ];
+    return { finding: "truncated", text, tries };
   }
 
   #hasWarmStart(): boolean {
@@ -195,42 +176,35 @@ export class Diagnosis {
     return `sft.max_steps=20 sft.per_device_train_batch_size=16${rate}`;
   }
 
-  #shorterPrompts(): string[] {
-    return this.config.data.system_prompt === null ? ["data.system_prompt=chain_of_draft"] : [];
-  }
-
   #kl(): Advice | null {
     const values = this.#recent.allValues("kl");
     const { beta, learning_rate: rate } = this.config.training;
     if (beta === 0 || values.length === 0) return null;
     const now = values.at(-1)!, first = values.find((value) => value > 0) ?? now;
     if (now < LARGE_KL || now < KL_GROWTH * first) return null;
-    return {
-      finding: "kl",
-      text: `The KL divergence from the reference grew from ${short(first)} to ${short(now)} in ` +
-        `${values.length} steps: the policy runs away from the model that it started from.`,
-      tries: [
-        `training.learning_rate=${short(rate / 3)}`,
-        `training.beta=${short(3 * beta)}`,
-        "training.max_grad_norm=0.2",
-      ],
-    };
+    const text = `The KL divergence from the reference grew from ${short(first)} to ` +
+      `${short(now)} in ${values.length} steps: the policy runs away from the model that it ` +
+      "started from.";
+    const tries = [
+      `training.learning_rate=${short(rate / 3)}`,
+      `training.beta=${short(3 * beta)}`,
+      "training.max_grad_norm=0.2",
+    ];
+    return { finding: "kl", text, tries };
   }
 
   #clipped(): Advice | null {
     const share = this.#recent.mean("clip_ratio/region_mean");
     if (!(share >= MUCH_CLIPPED)) return null;
     const { learning_rate: rate, num_iterations: iterations } = this.config.training;
-    return {
-      finding: "clipped",
-      text:
-        `${percent(share)} of the tokens' updates were clipped: the policy moves further between ` +
-        `two generations than epsilon allows, and most of the work is thrown away.`,
-      tries: [
-        `training.learning_rate=${short(rate / 2)}`,
-        ...(iterations > 1 ? [`training.num_iterations=${Math.ceil(iterations / 2)}`] : []),
-      ],
-    };
+    const text =
+      `${percent(share)} of the tokens' updates were clipped: the policy moves further ` +
+      "between two generations than epsilon allows, and most of the work is thrown away.";
+    const tries = [
+      `training.learning_rate=${short(rate / 2)}`,
+      ...(iterations > 1 ? [`training.num_iterations=${Math.ceil(iterations / 2)}`] : []),
+    ];
+    return { finding: "clipped", text, tries };
   }
 
   #warmUp(): Advice | null {
@@ -238,12 +212,10 @@ export class Diagnosis {
     const { learning_rate: full, warmup_steps: warmUp } = this.config.training;
     const rising = rates.length > 1 && rates.every((rate, i) => i === 0 || rate > rates[i - 1]!);
     if (!(warmUp > 0) || !rising || !(now < 0.5 * full)) return null;
-    return {
-      finding: "warm_up",
-      text: `The learning rate is still in warm-up (${short(now)} of ${short(full)}): that the ` +
-        "reward stands still means little yet.",
-      tries: [`training.warmup_steps=${warmUp < 1 ? short(warmUp / 2) : Math.ceil(warmUp / 2)}`],
-    };
+    const text = `The learning rate is still in warm-up (${short(now)} of ${short(full)}): that ` +
+      "the reward stands still means little yet.";
+    const half = warmUp < 1 ? short(warmUp / 2) : Math.ceil(warmUp / 2);
+    return { finding: "warm_up", text, tries: [`training.warmup_steps=${half}`] };
   }
 
   #format(): Advice | null {
@@ -261,40 +233,35 @@ export class Diagnosis {
           ? "The warm start was too short."
           : "The model has to be shown the format first, by a warm start on worked answers.")
       : ": the model does not do by chance what the reward asks for.";
-    return {
-      finding: "format",
-      text: seen + why,
-      tries: [
-        this.#tryWarmStart(),
-        ...(instructed || system !== null ? [] : ["data.add_instructions=true"]),
-        ...(system === null ? ["data.system_prompt=default"] : []),
-      ],
-    };
+    const tries = [
+      this.#tryWarmStart(),
+      ...(instructed || system !== null ? [] : ["data.add_instructions=true"]),
+      ...(system === null ? ["data.system_prompt=default"] : []),
+    ];
+    return { finding: "format", text: seen + why, tries };
   }
 
   /** No answer is in tags, and no reward asks for them: no answer can be right. */
   #noTags(): Advice | null {
-    const tagged = this.#recent.values(TAGGED);
+    const tagged = this.#recent.values(TAGGED), { rewards, data } = this.config;
     if (tagged.length < this.#recent.length || tagged.some((share) => share > 0)) return null;
-    const { rewards } = this.config;
     if (!rewards.some(({ name }) => name === "correctness")) return null;
     const others = rewards.map(({ name, weight, params }) => {
-      const values = Object.entries(params).map(([key, value]) => `, ${key}: ${show(value)}`);
+      const values = Object.entries(params)
+        .map(([key, value]) => `, ${key}: ${JSON.stringify(value)}`);
       return `{name: ${name}, weight: ${weight}${values.join("")}}`;
     });
     const format = "{name: format_answer, weight: 0.2}";
-    return {
-      finding: "format",
-      text: `No completion of ${lastSteps(this.#recent.length)} had an answer in <answer> tags, ` +
-        "so none could be right, and no reward says that the tags are wanted.",
-      tries: [
-        rewards.every(({ file }) => file === undefined)
-          ? `rewards='[${[...others, format].join(", ")}]'`
-          : `${format} among the rewards`,
-        ...(this.config.data.add_instructions ? [] : ["data.add_instructions=true"]),
-        this.#tryWarmStart(),
-      ],
-    };
+    const text = `No completion of ${lastSteps(this.#recent.length)} had an answer in <answer> ` +
+      "tags, so none could be right, and no reward says that the tags are wanted.";
+    const tries = [
+      rewards.every(({ file }) => file === undefined)
+        ? `rewards='[${[...others, format].join(", ")}]'`
+        : `${format} among the rewards`,
+      ...(data.add_instructions ? [] : ["data.add_instructions=true"]),
+      this.#tryWarmStart(),
+    ];
+    return { finding: "format", text, tries };
   }
 
   #withoutSignal(): boolean {
@@ -323,49 +290,47 @@ export class Diagnosis {
     const curriculum = task?.curriculum !== undefined && this.config.curriculum === null
       ? ["curriculum.enabled=true"]
       : [];
+    const problems = (kind: string) => task === null ? [] : [`data.task_config={…}${kind}`];
     if (correct !== undefined && correct.value >= SOLVED * (FULL_MARKS[correct.name] ?? 1)) {
-      const isFinite = task === null && data.tasks === null;
-      const what = isFinite
+      const what = task === null && data.tasks === null
         ? "more or harder ones would teach more. If the held-out accuracy is low, they are " +
           "memorised: then stop earlier, or have more problems."
         : "harder ones would teach more.";
-      return {
-        finding: "solved",
-        text: `${same} The problems are solved: ${what}`,
-        tries: [...curriculum, ...(task === null ? [] : ["data.task_config={…}"])],
-      };
+      const text = `${same} The problems are solved: ${what}`;
+      return { finding: "solved", text, tries: [...curriculum, ...problems("")] };
     }
-    return {
-      finding: "no_signal",
-      text: `${same} Nothing is learned from such groups.`,
-      tries: [
-        ...(!this.#hasWarmStart() || correct?.value === 0 ? [this.#tryWarmStart()] : []),
-        `training.num_generations=${2 * training.num_generations}`,
-        ...(training.temperature < 1 ? ["training.temperature=1"] : []),
-        ...curriculum,
-        ...(task === null ? [] : ["data.task_config={…} (easier problems)"]),
-      ],
-    };
+    const tries = [
+      ...(!this.#hasWarmStart() || correct?.value === 0 ? [this.#tryWarmStart()] : []),
+      `training.num_generations=${2 * training.num_generations}`,
+      ...(training.temperature < 1 ? ["training.temperature=1"] : []),
+      ...curriculum,
+      ...problems(" (easier problems)"),
+    ];
+    return { finding: "no_signal", text: `${same} Nothing is learned from such groups.`, tries };
   }
 
   #entropy(): Advice | null {
     const entropy = this.#recent.mean("entropy");
     if (!(entropy < NO_ENTROPY)) return null;
-    const { temperature, entropy_coef: bonus } = this.config.training, now = short(entropy);
-    return {
-      finding: "entropy",
-      text: `The policy's entropy is ${now}: it gives the same completion nearly every time, so ` +
-        "there is nothing left to compare.",
-      tries: [
-        `training.temperature=${short(Math.max(1, temperature * 1.2))}`,
-        ...(bonus === 0 ? ["training.entropy_coef=0.01"] : []),
-        "training.learning_rate lower, from an earlier checkpoint",
-      ],
-    };
+    const { temperature, entropy_coef: bonus } = this.config.training;
+    const text = `The policy's entropy is ${short(entropy)}: it gives the same completion nearly ` +
+      "every time, so there is nothing left to compare.";
+    const tries = [
+      `training.temperature=${short(Math.max(1, temperature * 1.2))}`,
+      ...(bonus === 0 ? ["training.entropy_coef=0.01"] : []),
+      "training.learning_rate lower, from an earlier checkpoint",
+    ];
+    return { finding: "entropy", text, tries };
   }
 }
 
-const show = (value: unknown) => JSON.stringify(value);
+/** Prompts of another form, where those that a run has do not fit its model. */
+function otherTemplates({ model, data }: Pick<RunConfig, "model" | "data">): string[] {
+  return [
+    ...(model.chat_template === null ? [] : ["~model.chat_template"]),
+    data.prompt_format === "chat" ? "data.prompt_format=plain" : "data.prompt_format=chat",
+  ];
+}
 
 function percent(share: number): string {
   return `${Math.round(100 * share)} %`;
@@ -516,21 +481,16 @@ export class SupervisedDiagnosis {
       const text = `${seen}: the steps were too large, and what the model knew is lost.`;
       return [{ finding: "supervised", text, tries: [lower] }];
     }
+    const { model } = this.config;
     return [{
       finding: "supervised",
       text: `${seen}: the model does not know texts of this form at all. The tokenizer or the ` +
         "chat template is probably another model's.",
-      tries: this.#otherTexts(),
+      tries: [
+        ...(model.tokenizer_name_or_path === null ? [] : ["~model.tokenizer_name_or_path"]),
+        ...otherTemplates(this.config),
+      ],
     }];
-  }
-
-  #otherTexts(): string[] {
-    const { model, data } = this.config;
-    return [
-      ...(model.tokenizer_name_or_path === null ? [] : ["~model.tokenizer_name_or_path"]),
-      ...(model.chat_template === null ? [] : ["~model.chat_template"]),
-      data.prompt_format === "chat" ? "data.prompt_format=plain" : "data.prompt_format=chat",
-    ];
   }
 }
 

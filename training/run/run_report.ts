@@ -9,7 +9,7 @@ import { type SlurmJob, slurmJob } from "../../core/machine/job.ts";
 import { VERSION } from "../../core/version.ts";
 import type { Restored } from "../checkpoint/checkpoint_files.ts";
 import type { RunState } from "../checkpoint/run_state.ts";
-import { type Advice, Diagnosis, SupervisedDiagnosis } from "../diagnosis/diagnosis.ts";
+import { Diagnosis, SupervisedDiagnosis } from "../diagnosis/diagnosis.ts";
 import type { EvalItem } from "../evaluation/before_and_after.ts";
 import { finiteOrNull, MetricAverager, type Metrics, unfiltered } from "../metrics/metrics.ts";
 import type { Rollout } from "../rollout/rollout.ts";
@@ -95,15 +95,11 @@ export class RunReport {
     this.#averager = new MetricAverager(unlogged, unfiltered(this.options.config.training));
   }
 
-  async diagnose(step: number, metrics: Readonly<Metrics>): Promise<void> {
-    await this.#advise(step, this.#diagnosis.observe(step, metrics));
-  }
-
-  async diagnoseSupervised(step: number, loss: number): Promise<void> {
-    await this.#advise(step, this.#supervised.observe(step, loss));
-  }
-
-  async #advise(step: number, found: readonly Advice[]): Promise<void> {
+  /** Looks at the metrics of a step, or at the loss of a supervised one. */
+  async diagnose(step: number, seen: Readonly<Metrics> | number): Promise<void> {
+    const found = typeof seen === "number"
+      ? this.#supervised.observe(step, seen)
+      : this.#diagnosis.observe(step, seen);
     for (const advice of found) {
       this.emit({ type: "advice", step, advice });
       await this.#folder?.log("advice", { step, ...advice });

@@ -111,10 +111,6 @@ export function trainPlan(
 }
 
 function tasksOf(entries: readonly Entry[]): Record<string, number> {
-  const counts: Record<string, number> = {};
-  for (const { metadata } of entries) {
-    const task = String(metadata["source_dataset"]);
-    counts[task] = (counts[task] ?? 0) + 1;
-  }
-  return counts;
+  const byTask = Map.groupBy(entries, ({ metadata }) => String(metadata["source_dataset"]));
+  return Object.fromEntries([...byTask].map(([task, { length }]) => [task, length]));
 }

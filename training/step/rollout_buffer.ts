@@ -105,10 +105,14 @@ export class RolloutBuffer {
     const firsts = rows.map((row, i) => i === 0 || rows[i - 1]!.group !== row.group);
     const groups = rows.filter((_, i) => firsts[i]);
     const taught = groups.map((row) => row.teacherPromptIds ?? []);
-    const of = (name: string, values: ArrayLike<number>[]) =>
-      numbers(name, values.flatMap((part) => Array.from(part)));
-    const hasOld = rows.every((row) => row.oldLogp !== null);
-    const hasSampler = rows.every((row) => row.samplerLogp !== undefined);
+    const ofTokens = (
+      name: string,
+      of: (row: TrainingRow) => ArrayLike<number> | null | undefined,
+    ) => {
+      const values = rows.map(of);
+      if (values.some((value) => value == null)) return [];
+      return [numbers(name, values.flatMap((part) => Array.from(part!)))];
+    };
     return encodeSafetensors([
       ...lists("prompt", groups.map((row) => row.promptIds)),
       // Without tokens where the teacher sees the same prompt.
@@ -124,11 +128,9 @@ export class RolloutBuffer {
       ...(rows.every(({ mask }) => !mask) ? [] : [
         words("loss_mask", rows.flatMap(({ ids, mask }) => mask ?? ids.map(() => 1))),
       ]),
-      ...(rows.every((row) => row.tokenAdvantages === undefined)
-        ? []
-        : [of("token_advantage", rows.map((row) => row.tokenAdvantages!))]),
-      ...(hasOld ? [of("old_logp", rows.map((row) => row.oldLogp!))] : []),
-      ...(hasSampler ? [of("sampler_logp", rows.map((row) => row.samplerLogp!))] : []),
+      ...ofTokens("token_advantage", (row) => row.tokenAdvantages),
+      ...ofTokens("old_logp", (row) => row.oldLogp),
+      ...ofTokens("sampler_logp", (row) => row.samplerLogp),
     ], {
       generation: String(this.generation),
       slices: String(this.slices),
