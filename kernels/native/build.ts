@@ -71,10 +71,13 @@ const fileOf = (name: string) => new URL(`./${name}`, import.meta.url);
 
 const WASM_CPU = "generic+simd128+relaxed_simd+bulk_memory+atomics+nontrapping_fptoint+sign_ext";
 
-/** The memory is imported, shared, and can grow to 4 GiB. Nothing is at the address 0. */
+/**
+ * The memory is imported, shared, and can grow to 4 GiB. Nothing is at the address 0. It begins
+ * there, though, so the compiler may not take an address in it for one that is never NULL.
+ */
 const WASM = {
   target: "wasm32-freestanding",
-  options: [],
+  options: ["-fno-delete-null-pointer-checks"],
   link: [
     "--no-entry",
     "--import-memory",

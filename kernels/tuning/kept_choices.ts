@@ -1,6 +1,9 @@
 /**
  * The kernels that were measured on a card, kept in the user's cache folder: one file for each
  * adapter, driver and version of rgx. A file that is damaged, or of something else, counts as none.
+ * What a measurement finds is written as it is found: one that is killed loses one class at most.
+ * Before a candidate runs, it is noted. One with which the measurement was ended twice is not tried
+ * any more: a driver may take the whole machine with it.
  */
 import { writeFileAtomic } from "../../core/atomic_file.ts";
 import { sha256Hex } from "../../core/checksums.ts";
@@ -10,6 +13,7 @@ import { fileName } from "../../core/paths.ts";
 import { readIfThere } from "../../core/text_file.ts";
 import { VERSION } from "../../core/version.ts";
 import type { AdapterInfo } from "../device.ts";
+import type { TunedClass } from "./tune_call.ts";
 
 /** What a measurement is valid for. */
 export interface Measurable {
@@ -49,7 +53,7 @@ export interface KeptChoices {
   unfinished: string[] | null;
 }
 
-export const nothingKept = (): KeptChoices => ({
+const nothingKept = (): KeptChoices => ({
   choices: {},
   bad: {},
   running: null,
@@ -104,18 +108,13 @@ export async function readChoices(
     ...nothing,
     note: `${path} is not used: ${why}; the kernels are measured again`,
   });
-  let text: string | null;
-  try {
-    text = await readIfThere(path);
-  } catch (error) {
-    return unusable(messageOf(error));
-  }
-  if (text === null) return { ...nothing, note: null };
   let found: Partial<KeptChoices> & { format?: unknown; about?: unknown };
   try {
+    const text = await readIfThere(path);
+    if (text === null) return { ...nothing, note: null };
     found = JSON.parse(text);
-  } catch {
-    return unusable("it is damaged");
+  } catch (error) {
+    return unusable(error instanceof SyntaxError ? "it is damaged" : messageOf(error));
   }
   if (found?.format !== FORMAT) return unusable("it is of another version of rgx");
   if (JSON.stringify(found.about) !== JSON.stringify(about)) {
@@ -129,22 +128,130 @@ export async function readChoices(
     : unusable("it is damaged");
 }
 
-/**
- * Adds to the file: choices and reasons beside those it has, the other parts in place of those of
- * the same classes.
- * @throws an error that says why when the file cannot be written
- */
+/** @throws an error that says why when the file cannot be written */
 export async function keepChoices(
   folder: string,
   about: Measurable,
-  added: Partial<KeptChoices>,
+  kept: Partial<KeptChoices>,
 ): Promise<void> {
   await Deno.mkdir(folder, { recursive: true });
-  const { note: _, ...known } = await readChoices(folder, about), bad = { ...known.bad };
-  for (const [name, reasons] of Object.entries(added.bad ?? {})) {
-    bad[name] = { ...bad[name], ...reasons };
-  }
-  const choices = { ...known.choices, ...added.choices };
-  const text = JSON.stringify({ format: FORMAT, about, ...known, ...added, choices, bad }, null, 1);
+  const text = JSON.stringify({ format: FORMAT, about, ...nothingKept(), ...kept }, null, 1);
   await writeFileAtomic(pathOf(folder), `${text}\n`);
 }
+
+/** How often the measurement may be ended with a candidate. */
+const MAX_ENDED = 2;
+
+/** The file of a card during a measurement, whose process alone writes it. */
+export class CardFile {
+  #kept = nothingKept();
+  /** Classes whose choices count: those of the file, or of an unfinished measurement of all. */
+  #known = new Set<string>();
+  #isChanged = false;
+  #writes = true;
+  /** Number of classes that were measured now. */
+  measured = 0;
+
+  /**
+   * @param folder the card's folder in the cache; null: nothing is kept
+   * @param classes those that are asked for
+   * @param again all are measured, but those that an unfinished measurement of all has done
+   * @param notes gets what the user should know
+   */
+  constructor(
+    private readonly folder: string | null,
+    private readonly about: Measurable,
+    private readonly classes: readonly string[],
+    private readonly again: boolean,
+    private readonly notes: string[],
+  ) {}
+
+  /** Of the classes that are asked for. */
+  get choices(): KeptChoices["choices"] {
+    return of(this.#kept.choices, this.classes.filter((name) => this.#known.has(name)));
+  }
+
+  get bad(): KeptChoices["bad"] {
+    return of(this.#kept.bad, this.classes);
+  }
+
+  missing(): string[] {
+    return this.classes.filter((name) => !this.#known.has(name));
+  }
+
+  async read(): Promise<void> {
+    if (this.folder === null) return;
+    const { note, ...kept } = await readChoices(this.folder, this.about);
+    if (note !== null && !this.notes.includes(note)) this.notes.push(note);
+    const names = this.again ? kept.unfinished ?? [] : Object.keys(kept.choices);
+    this.#known = new Set(names.filter((name) => kept.choices[name] !== undefined));
+    this.#kept = kept;
+    if (this.again) kept.unfinished = [...this.#known];
+  }
+
+  /**
+   * Counts the candidate with which the last measurement was ended. Only for who measures: before,
+   * another process may be in the middle of one.
+   */
+  judgeLast(): void {
+    const { running: last, ended } = this.#kept;
+    if (last === null) return;
+    const times = (ended[last.class]?.[last.candidate] ?? 0) + 1;
+    ended[last.class] = { ...ended[last.class], [last.candidate]: times };
+    this.#ends();
+    if (times >= MAX_ENDED) {
+      this.isBad(last, `the measurement was ended ${times} times while it was tried`);
+    }
+  }
+
+  /** The candidate before it has come to its end. */
+  begins({ class: name, candidate }: Trial): void {
+    this.#kept.running = { class: name, candidate };
+    this.#isChanged = true;
+  }
+
+  isBad({ class: name, candidate }: Trial, reason: string): void {
+    this.notes.push(`${name}: the kernel "${candidate}" is not used on this card: ${reason}`);
+    this.#kept.bad[name] = { ...this.#kept.bad[name], [candidate]: reason };
+    this.#ends();
+  }
+
+  tuned({ class: name, choice, rule, candidates }: TunedClass): void {
+    const msOf = (name: string) => candidates.find((other) => other.name === name)?.ms ?? null;
+    const { choices, ended, unfinished } = this.#kept;
+    choices[name] = { kernel: choice, ms: msOf(choice), rule, rule_ms: msOf(rule) };
+    delete ended[name];
+    this.#known.add(name);
+    if (this.again) unfinished?.push(name);
+    this.#ends();
+    this.measured++;
+  }
+
+  /** The measurement came to its end. */
+  async finish(): Promise<void> {
+    if (this.again) this.#kept.unfinished = null;
+    this.#ends();
+    await this.write();
+  }
+
+  /** Writes what is new to the file. When that fails, the user is told once. */
+  async write(): Promise<void> {
+    if (this.folder === null || !this.#writes || !this.#isChanged) return;
+    this.#isChanged = false;
+    try {
+      await keepChoices(this.folder, this.about, this.#kept);
+    } catch (error) {
+      this.#writes = false;
+      this.notes.push(`the measured kernels are used, but not kept: ${messageOf(error)}`);
+    }
+  }
+
+  #ends(): void {
+    this.#kept.running = null;
+    this.#isChanged = true;
+  }
+}
+
+/** The part of a table with these names. */
+const of = <T>(table: Record<string, T>, names: readonly string[]) =>
+  Object.fromEntries(Object.entries(table).filter(([name]) => names.includes(name)));

@@ -1,18 +1,12 @@
 /** The file of measured kernels: what is kept is found again, and nothing else is used. */
 import assert from "node:assert/strict";
 import { withFolder } from "../../core/testing.ts";
-import {
-  choicesFolder,
-  keepChoices,
-  measurableOn,
-  nothingKept,
-  readChoices,
-} from "./kept_choices.ts";
+import { CardFile, choicesFolder, keepChoices, measurableOn, readChoices } from "./kept_choices.ts";
 
 const ADAPTER = { name: "A card / 80 GB", vendor: 4318, device: 1, software: false };
 const ABOUT = measurableOn("webgpu", ADAPTER);
 const CHOICE = { kernel: "tile", ms: 1, rule: "vector", rule_ms: 2 };
-const NOTHING = nothingKept();
+const NOTHING = { choices: {}, bad: {}, running: null, ended: {}, unfinished: null };
 
 async function inFolder(work: (folder: string) => Promise<void>): Promise<void> {
   await withFolder(async (cache) => {
@@ -27,7 +21,13 @@ Deno.test("measured kernels are found again, and later ones are added", () =>
   inFolder(async (folder) => {
     assert.deepEqual(await readChoices(folder, ABOUT), { ...NOTHING, note: null });
     await keepChoices(folder, ABOUT, { choices: { a: CHOICE }, bad: { a: { x: "wrong" } } });
-    await keepChoices(folder, ABOUT, { choices: { b: CHOICE }, bad: { a: { y: "crash" } } });
+    const file = new CardFile(folder, ABOUT, ["b"], false, []);
+    await file.read();
+    const rule = { name: "vector", ms: 2, wrong: null };
+    const candidates = [rule, { name: "tile", ms: 1, wrong: null }];
+    file.tuned({ class: "b", choice: "tile", rule: "vector", candidates });
+    file.isBad({ class: "a", candidate: "y" }, "crash");
+    await file.write();
     assert.deepEqual(await readChoices(folder, ABOUT), {
       ...NOTHING,
       choices: { a: CHOICE, b: CHOICE },

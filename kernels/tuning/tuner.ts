@@ -1,14 +1,16 @@
 /**
  * Finds the fastest right kernels for calls on a card: from the cache, or by measurements in a
- * process of its own. If a driver crashes there, the candidate is noted as bad, and the process is
- * started again. What is found is written at once (findings.ts), so that a measurement that is
- * killed goes on where it was.
+ * process of its own (worker.ts). If a driver crashes there, the candidate is noted as bad, and the
+ * process is started again.
  */
 import { messageOf, UsageError } from "../../core/errors.ts";
 import { type FolderLock, lockFolder } from "../../core/lock.ts";
+import { LineProcess } from "../../core/machine/line_process.ts";
+import { programCommand } from "../../core/program_command.ts";
 import type { RecordedCall } from "../ops/common/recorded_call.ts";
-import { Findings } from "./findings.ts";
+import { TUNE_COMMAND } from "./command.ts";
 import {
+  CardFile,
   choicesFolder,
   type KeptChoice,
   type KeptChoices,
@@ -16,13 +18,15 @@ import {
   type Trial,
 } from "./kept_choices.ts";
 import type { TunedClass } from "./tune_call.ts";
-import { type ProcessOptions, runProcess } from "./process.ts";
+import { encodeJob, type TuneJob, type TuneLine } from "./worker.ts";
 
-export interface TuneOptions extends ProcessOptions {
+export interface TuneOptions {
   about: Measurable;
   card: number | null;
   /** Max milliseconds for all measurements, and for waiting until they may begin. */
   budgetMs: number;
+  /** Milliseconds without a word from the process after which it counts as hanging. */
+  silenceMs?: number;
   /** Called when another process measures this kind of card, which is waited for. */
   onWait?: () => void;
   /** Called for each class that was measured. */
@@ -34,6 +38,8 @@ export interface TuneOptions extends ProcessOptions {
   again?: boolean;
   /** The user's cache folder; null = there is none. Default: by the environment. */
   cache?: string | null;
+  /** The program of the process; tests replace it. */
+  command?: readonly string[];
 }
 
 /** What was found, and where from. */
@@ -55,17 +61,16 @@ export interface Tuned {
 const MAX_CRASHES = 20;
 /** Milliseconds between two looks whether another process still measures. */
 const WAIT_STEP_MS = 500;
+/** A driver may compile a kernel for a long time, but not this long. */
+const SILENCE_MS = 60_000;
 
 /** Never fails because of the card or the cache: what cannot be measured follows its rule. */
 export async function tune(calls: readonly RecordedCall[], options: TuneOptions): Promise<Tuned> {
-  const { about, again = false } = options;
-  const folder = options.cache === undefined
-    ? choicesFolder(about)
-    : choicesFolder(about, options.cache);
-  const notes: string[] = [];
-  const found = new Findings(folder, about, calls.map(({ class: name }) => name), notes);
-  await found.read(again);
-  const start = performance.now();
+  const { about, again = false } = options, classes = calls.map(({ class: name }) => name);
+  const folder = choicesFolder(about, options.cache), notes: string[] = [];
+  const found = new CardFile(folder, about, classes, again, notes);
+  await found.read();
+  const start = performance.now(), end = start + options.budgetMs;
   let waitedMs = 0;
   const result = (): Tuned => {
     const { choices, bad, measured } = found, known = Object.keys(choices).length - measured;
@@ -74,22 +79,20 @@ export async function tune(calls: readonly RecordedCall[], options: TuneOptions)
   };
   // While another process measures, what it has found may be all that is needed.
   const isDone = async () => {
-    if (!again) await found.read(again);
+    if (!again) await found.read();
     return found.missing().length === 0;
   };
   if (found.missing().length === 0) return result();
-  const end = start + options.budgetMs;
   const lock = await lockOf(folder, notes, { end, isDone, onWait: options.onWait });
   waitedMs = lock === null ? 0 : performance.now() - start;
   if (lock === "busy") return result();
   try {
     // Another process may have measured them while this one has waited.
-    if (lock !== null) await found.read(again);
+    if (lock !== null) await found.read();
     found.judgeLast();
-    const budgetMs = options.budgetMs - waitedMs;
-    const missing = new Set(found.missing());
-    const left = byWork(calls.filter((call) => missing.has(call.class)));
-    await measure(left, found, { ...options, budgetMs }, notes);
+    const missing = found.missing();
+    const left = byWork(calls.filter((call) => missing.includes(call.class)));
+    await measure(left, found, { ...options, budgetMs: options.budgetMs - waitedMs }, notes);
     await found.finish();
     return result();
   } finally {
@@ -152,7 +155,7 @@ function byWork(calls: readonly RecordedCall[]): RecordedCall[] {
 /** Runs the process until it has measured all calls, or there is no time left. */
 async function measure(
   calls: RecordedCall[],
-  found: Findings,
+  found: CardFile,
   options: TuneOptions,
   notes: string[],
 ): Promise<void> {
@@ -167,19 +170,17 @@ async function measure(
     };
     const done = new Set<string>();
     let last: Trial | null = null;
-    const ended = await runProcess(job, options, async (lines) => {
-      for (const line of lines) {
-        if (line.event === "trying") found.begins(last = line);
-        if (line.event === "wrong") found.isBad(line, line.reason);
-        if (line.event === "failed") {
-          done.add(line.class);
-          notes.push(`${line.class} was not measured: ${line.reason}`);
-        }
-        if (line.event === "tuned") {
-          done.add(line.tuned.class);
-          found.tuned(line.tuned);
-          options.onTuned?.(line.tuned);
-        }
+    const ended = await runProcess(job, options, async (line) => {
+      if (line.event === "trying") found.begins(last = line);
+      if (line.event === "wrong") found.isBad(line, line.reason);
+      if (line.event === "failed") {
+        done.add(line.class);
+        notes.push(`${line.class} was not measured: ${line.reason}`);
+      }
+      if (line.event === "tuned") {
+        done.add(line.tuned.class);
+        found.tuned(line.tuned);
+        options.onTuned?.(line.tuned);
       }
       await found.write();
     });
@@ -197,4 +198,46 @@ async function measure(
       return;
     }
   }
+}
+
+/**
+ * Runs the process once.
+ * @param on gets its lines, one after the other
+ * @returns null when it has come to its end, else what happened to it
+ */
+async function runProcess(
+  job: TuneJob,
+  { command = [...programCommand(), TUNE_COMMAND], silenceMs = SILENCE_MS }: TuneOptions,
+  on: (line: TuneLine) => Promise<void>,
+): Promise<string | null> {
+  const { promise: over, resolve } = Promise.withResolvers<string>();
+  let isDone = false, handled = Promise.resolve(), process: LineProcess;
+  let watch: ReturnType<typeof setTimeout> | undefined;
+  const listen = () => {
+    watch = setTimeout(async () => {
+      await process.close({ atOnce: true });
+      resolve(`it did not answer for ${silenceMs / 1000} s`);
+    }, silenceMs);
+  };
+  try {
+    process = new LineProcess(command, (lines, ended) => {
+      clearTimeout(watch);
+      for (const text of lines) {
+        if (!text.startsWith('{"event":')) continue; // what a driver prints
+        const line: TuneLine = JSON.parse(text);
+        isDone ||= line.event === "done";
+        handled = handled.then(() => on(line));
+      }
+      if (ended === null) listen();
+      else resolve(ended);
+    });
+  } catch (error) {
+    return messageOf(error);
+  }
+  listen();
+  process.send(encodeJob(job));
+  process.endInput();
+  const ended = await over;
+  await handled;
+  return isDone ? null : ended;
 }

@@ -8,6 +8,15 @@ INLINE int take_bit(uint32_t *bits) {
   return bit;
 }
 
+/** Copies a row. It begins anywhere, and aligned stores cross no lines of the cache. */
+INLINE void copy_row(const char *from, char *to, size_t bytes) {
+  size_t at = 0;
+  ONE_BY_ONE for (; at < bytes && (size_t)(to + at) % 32 != 0; at += 4) {
+    store1(to + at, load1(from + at));
+  }
+  EACH(at, bytes, STORE(to, LOAD(from));)
+}
+
 /** `seen`, `slots`, `newest` and `allowed` are 0 where they are absent. */
 KERNEL(adjust_logits,
   logits, out, vocab, penalty, seen, slots, newest, forbidden, forbiddenCount, allowed
@@ -23,7 +32,7 @@ KERNEL(adjust_logits,
   const float penalty = args->penalty;
   for (int row = begin; row < end; row++) {
     const size_t bytes = (size_t)vocab * 4, first = row * bytes;
-    EACH_OF_ROW(bytes, STORE(out + first, LOAD(logits + first));)
+    copy_row(logits + first, out + first, bytes);
     float *const to = (float *)(out + first);
     if (args->seen != 0) {
       uint32_t *set = seen + (size_t)slots[row] * words;

@@ -201,7 +201,7 @@ static void sum_blocks(
 static void multiply_narrow(const Blocks *g, const Shape *shape, Product *p, int rows, int panels) {
   // A tile fetches the rows of the next one.
   const int fetches = shape->isFar && shape->isSmall && g->k > SHORT && panels > 2;
-  const int tiles = ceil_div(rows, max_rows(2, p->sRow)), together = min(2, MAX_PANELS);
+  const int together = min(2, MAX_PANELS), tiles = ceil_div(rows, max_rows(together, p->sRow));
   const char *s = p->s, *const v = p->v;
   char *c = p->c;
   for (int t = 0; t < tiles; t++) {
@@ -242,7 +242,8 @@ static int multiply_units(const Blocks *g, const Shape *shape, int unit, int end
   const size_t step = g->sLayout == S_ROWS ? g->sStep : 4;
   int count = min(end - unit, last - panel);
   const int isNarrow = g->sLayout == S_ROWS && !g->swapped && !part &&
-    (g->k <= SHORT || last - panel <= 2 || shape->isSmall);
+    (g->k <= SHORT || last - panel <= 2 || shape->isSmall) &&
+    (MAX_PANELS > 1 || panels_at_once(count, height, step) == 1);
   if (!isNarrow) count = panels_at_once(count, height, step);
   if (g->swapped) count = min(count, 2);
 
@@ -268,7 +269,8 @@ static int multiply_units(const Blocks *g, const Shape *shape, int unit, int end
   const int tiles = ceil_div(rows, max_rows(count, step));
   Fetch behind = { .at = v + (size_t)count * p.vPanel, .tiles = tiles * ceil_div(g->k, g->kBlock) };
   Fetch *next = g->next;
-  if (shape->isOnce && !direct && unit + count < end) {
+  // Where several panels are read at once, AVX2 waits for the instructions that fetch.
+  if (shape->isOnce && !direct && unit + count < end && (MAX_PANELS > 1 || count == 1)) {
     behind.lines = min(count, end - unit - count) * g->k;
     next = &behind;
   }
@@ -321,7 +323,7 @@ void multiply_blocks(const Blocks *g, int begin, int end) {
   Shape shape = {
     .panels = panels, .full = g->columns / LANES, .tiles = tiles, .low = g->rows / tiles,
     .high = g->rows % tiles, .isFar = (size_t)g->rows * g->sStep > FAR_BYTES,
-    .isSmall = bytes <= SMALL_BYTES && max_rows(2, g->sStep) == MAX_ROWS,
+    .isSmall = bytes <= SMALL_BYTES && max_rows(min(2, MAX_PANELS), g->sStep) == MAX_ROWS,
     .isOnce = bytes > SMALL_BYTES && tiles <= g->blockTiles, .to = g->k,
   };
   if (bytes <= LARGE_BYTES || g->k <= SHORT) {

@@ -24,7 +24,7 @@
     uint32_t options UNUSED                                                                 \
   )
 
-/** The address of the tensor that is argument `name`. */
+/** The address of the tensor that is argument `name`. One that is absent has args->name 0. */
 #define AT(name) (base + (uint32_t)args->name)
 
 // What the processor has beyond the vectors of the target (NativeCode of kernels/native): AVX-VNNI

@@ -9,9 +9,12 @@
 // A vector is one register, of 32: the sums of 14 × 2, or of 6 × 4 vectors stay in registers.
 /** Max rows of a tile of a product with one or two panels. */
 #define MAX_ROWS 14
-/** Max panels of a tile, and max rows of a tile with so many panels. */
+/** Max panels of a tile of many rows, and of one of few. */
 #define MAX_PANELS 4
+#define FEW_ROWS_PANELS 4
+/** Max rows of a tile with four panels, and with two. */
 #define MAX_ROWS_OF_4 6
+#define MAX_ROWS_OF_2 14
 /** Max rows of a tile of a product of bytes (int8.c). */
 #define MAX_INT8_ROWS 12
 /** Vectors of running sums in few_rows.c. */
@@ -19,8 +22,16 @@
 #else
 // A vector is two registers of 16 (AVX2, and WebAssembly there), or four of 32 (NEON).
 #define MAX_ROWS 6
-#define MAX_PANELS 1
 #define MAX_INT8_ROWS 5
+#define MAX_PANELS 1
+#ifdef __AVX2__
+// A row or two leave registers for more panels, whose sums do not wait for each other.
+#define FEW_ROWS_PANELS 4
+#define MAX_ROWS_OF_4 1
+#define MAX_ROWS_OF_2 2
+#else
+#define FEW_ROWS_PANELS 1
+#endif
 #define MAX_SUMS 4
 #endif
 

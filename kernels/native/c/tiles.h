@@ -1,7 +1,7 @@
 // Register tiles of the matrix product: up to 14 rows × 2 panels, or 6 rows × 4 panels, of 16
 // columns each. An element of the result is one chain of fused multiply-adds in the order of the
 // terms, so its bits do not depend on the tile. WebAssembly, AVX2 and NEON have tiles of 6 rows × 1
-// panel.
+// panel, and AVX2 for a row or two some of more panels.
 #pragma once
 #include "vector.h"
 
@@ -120,12 +120,12 @@ enum { FETCH_NOTHING, FETCH_PANELS, FETCH_ROWS };
 /** Adds one term. The rows of S are `sRow` bytes apart. `fetchesV`: also fetches V, `ahead` on. */
 INLINE void add_term(
   const int rows, const int panels, const int fetchesV, const char *const *s, size_t sRow,
-  const char *v, size_t vPanel, size_t ahead, f32x16 sums[MAX_ROWS][MAX_PANELS]
+  const char *v, size_t vPanel, size_t ahead, f32x16 sums[MAX_ROWS][FEW_ROWS_PANELS]
 ) {
-  f32x16 b[MAX_PANELS];
+  f32x16 b[FEW_ROWS_PANELS];
   UNROLL for (int j = 0; j < panels; j++) b[j] = load16(v + j * vPanel);
   // With one panel a term has more loads than the multiply-adds leave time for.
-  UNROLL for (int j = 0; fetchesV && panels > 1 && j < panels; j++) {
+  UNROLL for (int j = 0; MAX_PANELS > 1 && fetchesV && panels > 1 && j < panels; j++) {
     __builtin_prefetch(v + j * vPanel + ahead, 0, 3);
   }
   UNROLL for (int i = 0; i < rows; i++) {
@@ -137,7 +137,7 @@ INLINE void add_term(
 /** The same for rows of S that are neighbours: one pointer serves all. */
 INLINE void add_term_of_columns(
   const int rows, const int panels, const int fetchesV, const char *s, const char *v, size_t vPanel,
-  size_t ahead, f32x16 sums[MAX_ROWS][MAX_PANELS]
+  size_t ahead, f32x16 sums[MAX_ROWS][FEW_ROWS_PANELS]
 ) {
   const char *at[POINTERS];
   UNROLL for (int g = 0; 3 * g < rows; g++) at[g] = s + g * 12;
@@ -158,7 +158,7 @@ INLINE void step_on(const int rows, const char **s, size_t bytes) {
  */
 INLINE void add_terms(
   const int rows, const int panels, const int fetch, const Product *p,
-  f32x16 sums[MAX_ROWS][MAX_PANELS]
+  f32x16 sums[MAX_ROWS][FEW_ROWS_PANELS]
 ) {
   const size_t sRow = p->sRow, sTerm = p->sTerm, vTerm = p->vTerm, vPanel = p->vPanel;
   const char *s[POINTERS], *v = p->v, *ahead = p->ahead;
@@ -213,7 +213,7 @@ INLINE void add_terms(
 
 /** Computes a tile: the sums are multiplied by alpha, and stored or added. */
 INLINE void sums_of_tile(const int rows, const int panels, const int fetch, const Product *p) {
-  f32x16 sums[MAX_ROWS][MAX_PANELS];
+  f32x16 sums[MAX_ROWS][FEW_ROWS_PANELS];
   UNROLL for (int i = 0; i < rows; i++) {
     UNROLL for (int j = 0; j < panels; j++) sums[i][j] = (f32x16)0.0f;
   }
@@ -251,7 +251,7 @@ INLINE void fetch_rows(const int rows, const int panels, const Product *p) {
  * its element.
  */
 INLINE void chain(const int rows, const int panels, const Product *p) {
-  f32x16 sums[MAX_ROWS][MAX_PANELS];
+  f32x16 sums[MAX_ROWS][FEW_ROWS_PANELS];
   if (p->add) {
     UNROLL for (int i = 0; i < rows; i++) {
       UNROLL for (int j = 0; j < panels; j++) {
@@ -279,8 +279,11 @@ INLINE void chain(const int rows, const int panels, const Product *p) {
   SIZES_TO_6(DO, kind, panels)                                                              \
   DO(kind, 7, panels) DO(kind, 8, panels) DO(kind, 9, panels) DO(kind, 10, panels)          \
   DO(kind, 11, panels) DO(kind, 12, panels) DO(kind, 13, panels) DO(kind, 14, panels)
-#if MAX_PANELS == 1
+#if FEW_ROWS_PANELS == 1
 #define EACH_TILE(DO, kind) SIZES_TO_6(DO, kind, 1)
+#elif MAX_PANELS == 1
+#define EACH_TILE(DO, kind) \
+  SIZES_TO_6(DO, kind, 1) DO(kind, 1, 2) DO(kind, 2, 2) DO(kind, 1, 4)
 #else
 #define EACH_TILE(DO, kind) \
   SIZES_TO_14(DO, kind, 1) SIZES_TO_14(DO, kind, 2) SIZES_TO_6(DO, kind, 4)
@@ -294,12 +297,24 @@ TILE_KINDS(DECLARE_KIND)
   case rows:                       \
     kind##_##rows##_##panels(p);   \
     return;
-#if MAX_PANELS == 1
+#if FEW_ROWS_PANELS == 1
 /** `rows` × 1 panel of a product, up to 6 rows. */
 #define DISPATCH(kind)                                                \
   INLINE void kind##_of(int rows, int panels, const Product *p) {     \
     (void)panels;                                                     \
     switch (rows) { SIZES_TO_6(CASE, kind, 1) }                       \
+  }
+#elif MAX_PANELS == 1
+/** The same, also 1 row × 4 panels, and 1 or 2 rows × 2 panels. */
+#define DISPATCH(kind)                                                \
+  INLINE void kind##_of(int rows, int panels, const Product *p) {     \
+    if (panels == 1) {                                                \
+      switch (rows) { SIZES_TO_6(CASE, kind, 1) }                     \
+    } else if (panels == 4) {                                         \
+      kind##_1_4(p);                                                  \
+    } else {                                                          \
+      rows == 1 ? kind##_1_2(p) : kind##_2_2(p);                      \
+    }                                                                 \
   }
 #else
 /** `rows` × `panels` of a product: 1 or 2 panels and up to 14 rows, or 4 panels and up to 6. */
@@ -335,7 +350,7 @@ INLINE void chain_of(int rows, int panels, const Product *p) {
 #define fetch_rows_of tile_of
 #endif
 
-#if MAX_PANELS == 1
+#if FEW_ROWS_PANELS == 1
 INLINE int max_rows(int panels, size_t sRow) {
   (void)panels, (void)sRow;
   return MAX_ROWS;
@@ -351,13 +366,18 @@ INLINE int panels_at_once(int count, int rows, size_t sRow) {
  * cache, which holds 8 or 12 lines.
  */
 INLINE int max_rows(int panels, size_t sRow) {
-  return panels == 4 || sRow % 4096 == 0 ? MAX_ROWS_OF_4 : MAX_ROWS;
+#if MAX_PANELS > 1
+  if (sRow % 4096 == 0) return MAX_ROWS_OF_4;
+#else
+  (void)sRow;
+#endif
+  return panels == 4 ? MAX_ROWS_OF_4 : panels == 2 ? MAX_ROWS_OF_2 : MAX_ROWS;
 }
 
 /** Number of panels that are computed together, of `count` neighbouring ones. */
 INLINE int panels_at_once(int count, int rows, size_t sRow) {
   if (count >= 4 && (rows <= MAX_ROWS_OF_4 || max_rows(1, sRow) == MAX_ROWS_OF_4)) return 4;
-  return count >= 2 ? 2 : 1;
+  return count >= 2 && (MAX_PANELS > 1 || rows <= MAX_ROWS_OF_2) ? 2 : 1;
 }
 #endif
 
