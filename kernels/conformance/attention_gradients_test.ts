@@ -4,7 +4,7 @@
  */
 import type { HostArray } from "../tensor.ts";
 import { assertWithin, packLengths } from "../testing.ts";
-import { checkGradient, dot, empty, random64, run } from "./gradients_testing.ts";
+import { checkBackward, empty, random64, run } from "./gradients_testing.ts";
 
 Deno.test("attention_backward is the gradient of attention over packed groups", async () => {
   const batches: {
@@ -48,34 +48,25 @@ Deno.test("attention_backward is the gradient of attention over packed groups", 
       ...(softCap === undefined ? {} : { softCap }),
     };
     const sinks = others.sinks ? random64(`sinks ${what}`, heads) : undefined;
-    const forward = () =>
-      run("attention", {
-        ...shared,
-        ...(sinks === undefined ? {} : { sinks }),
-        out: empty(q.length),
-        lse: empty(rows * heads),
-      });
-    const loss = async () => dot(dout, (await forward()).get("out")!);
-    const { out, lse } = Object.fromEntries(await forward());
-    const back = await run("attention_backward", {
-      ...shared,
-      out: out!,
-      lse: lse!,
-      dout,
-      dq: empty(q.length),
-      dk: empty(k.length),
-      dv: empty(k.length),
-    });
+    const layer = {
+      forward: "attention",
+      inputs: { ...shared, ...(sinks === undefined ? {} : { sinks }) },
+      outputs: { out: q.length, lse: rows * heads },
+      weights: { out: dout },
+      more: ({ out, lse }: Record<string, HostArray>) => ({ out, lse, dout }),
+    } as const;
     if (sinks !== undefined) {
-      const args = { dout, out: out!, lse: lse!, sinks, dsinks: empty(heads) };
-      const found = await run("sinks_backward", { ...args, rows, heads, headDim });
-      await checkGradient(`dsinks of ${what}`, sinks, found.get("dsinks")!, loss);
+      await checkBackward({ ...layer, backward: "sinks_backward", of: [["dsinks", "sinks"]] });
     }
-    await checkGradient(`dv of ${what}`, v, back.get("dv")!, loss);
     // A row that attends only to itself has the weight 1 for any score.
-    if (window === 1) continue;
-    await checkGradient(`dq of ${what}`, q, back.get("dq")!, loss);
-    await checkGradient(`dk of ${what}`, k, back.get("dk")!, loss);
+    const ofScores = window === 1 ? [] : [["dq", "q"], ["dk", "k"]] as const;
+    const room = window === 1 ? { dq: empty(q.length), dk: empty(k.length) } : {};
+    await checkBackward({
+      ...layer,
+      backward: "attention_backward",
+      more: (found) => ({ ...layer.more(found), ...room }),
+      of: [["dv", "v"], ...ofScores],
+    });
   }
 });
 

@@ -10,100 +10,78 @@ import { NO_ROW } from "../ops/short_conv/spec.ts";
 import { convolutionTables } from "../ops/short_conv/tables.ts";
 import { assertWithin, largest } from "../testing.ts";
 import { deltaInputs } from "./cases/delta_rule_testing.ts";
-import { checkGradient, dot, empty, random64, run } from "./gradients_testing.ts";
+import { type BackwardCase, checkBackward, empty, random64, run } from "./gradients_testing.ts";
+
+/** Asserts that a gradient is the same where the backward makes fewer of them. */
+function assertSame(found: HostArray, expected: HostArray, what: string): void {
+  assertWithin(found, expected, 1e-14 * Math.max(1, largest(expected)), what);
+}
 
 Deno.test("the gradients of a linear layer are matrix products", async () => {
   const m = 5, n = 4, k = 7;
   const x = random64("x", m * k), w = random64("w", n * k), dy = random64("dy", m * n);
-  const loss = async () => {
-    const { out } = Object.fromEntries(
-      await run("matmul", { a: x, b: w, out: empty(m * n), m, n, k, transB: true }),
-    );
-    return dot(dy, out!);
-  };
-  const dx = await run("matmul", { a: dy, b: w, out: empty(m * k), m, n: k, k: n });
-  await checkGradient("dx", x, dx.get("out")!, loss);
-  const before = random64("before", n * k);
-  const dw = await run("matmul", {
-    a: dy,
-    b: x,
-    out: before,
-    m: n,
-    n: k,
-    k: m,
-    transA: true,
-    accumulate: true,
-  });
-  await checkGradient("dW", w, dw.get("out")!.map((g, i) => g - before[i]!), loss);
+  const layer = {
+    forward: "matmul",
+    inputs: { a: x, b: w, m, n, k, transB: true },
+    outputs: { out: m * n },
+    weights: { out: dy },
+    backward: "matmul",
+  } as const;
+  const more = () => ({ a: dy, b: w, m, n: k, k: n, transB: false });
+  await checkBackward({ ...layer, more, of: [["out", "a"]] });
+  const ofW = { a: dy, b: x, m: n, n: k, k: m, transB: false, transA: true, accumulate: true };
+  await checkBackward({ ...layer, more: () => ofW, of: [["out", "b"]], adds: ["out"] });
 });
 
 Deno.test("rmsnorm_backward is the gradient of rmsnorm", async () => {
   for (const [rows, d, offset] of [[1, 1, 0], [1, 5, 0], [4, 7, 1], [3, 16, 0]] as const) {
-    const sizes = { rows, d, offset }, eps = 1e-5;
     const x = random64("norm x", rows * d), weight = random64("norm w", d);
-    const dout = random64("norm dout", rows * d);
-    const forward = () =>
-      run("rmsnorm", { x, weight, out: empty(rows * d), rho: empty(rows), ...sizes, eps });
-    const loss = async () => dot(dout, (await forward()).get("out")!);
-    const rho = (await forward()).get("rho")!;
-    const dxBefore = random64("dx before", rows * d), dwBefore = random64("dw before", d);
-    const backward = await run("rmsnorm_backward", {
-      dout,
-      x,
-      weight,
-      rho,
-      dx: dxBefore,
-      accumulate: true,
-      dweight: dwBefore,
-      ...sizes,
+    const dout = random64("norm dout", rows * d), inputs = { x, weight, rows, d, offset };
+    const { found, back } = await checkBackward({
+      forward: "rmsnorm",
+      inputs: { ...inputs, eps: 1e-5 },
+      outputs: { out: rows * d, rho: rows },
+      weights: { out: dout },
+      backward: "rmsnorm_backward",
+      more: ({ rho }) => ({ dout, rho, accumulate: true, ...(d > 1 ? {} : { dx: empty(1) }) }),
+      // With d = 1 the output is nearly constant: dx is of the order of eps.
+      of: [...(d > 1 ? [["dx", "x"] as const] : []), ["dweight", "weight"]],
+      adds: ["dx", "dweight"],
     });
-    const dx = backward.get("dx")!.map((g, i) => g - dxBefore[i]!);
-    const dweight = backward.get("dweight")!.map((g, i) => g - dwBefore[i]!);
-    // With d = 1 the output is nearly constant: dx is of the order of eps.
-    if (d > 1) await checkGradient("dx", x, dx, loss);
-    await checkGradient("dweight", weight, dweight, loss);
-    const frozen = await run("rmsnorm_backward", {
-      dout,
-      x,
-      weight,
-      rho,
-      dx: empty(rows * d),
-      ...sizes,
-    });
-    assertWithin(frozen.get("dx")!, dx, 1e-14 * Math.max(1, largest(dx)), "dx without accumulate");
+    const frozen = { ...inputs, dout, rho: found.rho!, dx: empty(rows * d) };
+    const { dx } = Object.fromEntries(await run("rmsnorm_backward", frozen));
+    assertSame(dx!, back.dx!, "dx without accumulate");
   }
 });
 
 Deno.test("layernorm_backward and add_bias_backward are gradients", async () => {
   for (const [rows, d] of [[1, 5], [4, 7], [3, 16]] as const) {
-    const sizes = { rows, d }, eps = 1e-5;
     const x = random64("layernorm x", rows * d), weight = random64("layernorm w", d);
     const bias = random64("layernorm b", d), dout = random64("layernorm dout", rows * d);
-    const outputs = () => ({ out: empty(rows * d), mean: empty(rows), rho: empty(rows) });
-    const forward = () => run("layernorm", { x, weight, bias, ...outputs(), ...sizes, eps });
-    const loss = async () => dot(dout, (await forward()).get("out")!);
-    const { mean, rho } = Object.fromEntries(await forward());
-    const dxBefore = random64("dx before", rows * d), dwBefore = random64("dw before", d);
-    const inputs = { dout, x, weight, mean: mean!, rho: rho!, ...sizes };
-    const back = await run("layernorm_backward", {
-      ...inputs,
-      dx: dxBefore,
-      accumulate: true,
-      dweight: dwBefore,
+    const layer = {
+      forward: "layernorm",
+      inputs: { x, weight, bias, rows, d, eps: 1e-5 },
+      outputs: { out: rows * d, mean: rows, rho: rows },
+      weights: { out: dout },
+    } as const;
+    const { found, back } = await checkBackward({
+      ...layer,
+      backward: "layernorm_backward",
+      more: ({ mean, rho }) => ({ dout, mean, rho, accumulate: true }),
+      of: [["dx", "x"], ["dweight", "weight"]],
+      adds: ["dx", "dweight"],
     });
-    const dx = back.get("dx")!.map((g, i) => g - dxBefore[i]!);
-    await checkGradient("dx", x, dx, loss);
-    await checkGradient(
-      "dweight",
-      weight,
-      back.get("dweight")!.map((g, i) => g - dwBefore[i]!),
-      loss,
-    );
-    const dbBefore = random64("db before", d);
-    const ofBias = await run("add_bias_backward", { dout, dbias: dbBefore, ...sizes });
-    await checkGradient("dbias", bias, ofBias.get("dbias")!.map((g, i) => g - dbBefore[i]!), loss);
-    const frozen = await run("layernorm_backward", { ...inputs, dx: empty(rows * d) });
-    assertWithin(frozen.get("dx")!, dx, 1e-14 * Math.max(1, largest(dx)), "dx without accumulate");
+    await checkBackward({
+      ...layer,
+      backward: "add_bias_backward",
+      more: () => ({ dout }),
+      of: [["dbias", "bias"]],
+      adds: ["dbias"],
+    });
+    const { mean, rho } = found, sizes = { rows, d };
+    const frozen = { dout, x, weight, mean: mean!, rho: rho!, dx: empty(rows * d), ...sizes };
+    const { dx } = Object.fromEntries(await run("layernorm_backward", frozen));
+    assertSame(dx!, back.dx!, "dx without accumulate");
   }
 });
 
@@ -111,44 +89,48 @@ Deno.test("gelu_backward is the gradient of gelu", async () => {
   const n = 33, x = random64("gelu x", n, 2), dout = random64("gelu dout", n);
   x[0] = -40;
   x[1] = 40;
-  const loss = async () => dot(dout, (await run("gelu", { x, out: empty(n), n })).get("out")!);
-  const back = await run("gelu_backward", { dout, x, dx: empty(n), activated: empty(n), n });
-  await checkGradient("dx", x, back.get("dx")!, loss);
-  assert.deepEqual(back.get("activated"), (await run("gelu", { x, out: empty(n), n })).get("out"));
+  const { found, back } = await checkBackward({
+    forward: "gelu",
+    inputs: { x, n },
+    outputs: { out: n },
+    weights: { out: dout },
+    backward: "gelu_backward",
+    more: () => ({ dout, activated: empty(n) }),
+    of: [["dx", "x"]],
+  });
+  assert.deepEqual(back.activated, found.out);
 });
 
 Deno.test("soft_cap_backward is the gradient of soft_cap", async () => {
-  const n = 33, cap = 2, x = random64("cap x", n, 3), dout = random64("cap dout", n);
-  const forward = async () => (await run("soft_cap", { x, out: empty(n), n, cap })).get("out")!;
-  const loss = async () => dot(dout, await forward());
-  const back = await run("soft_cap_backward", { dout, y: await forward(), dx: empty(n), n, cap });
-  await checkGradient("dx", x, back.get("dx")!, loss);
+  const n = 33, x = random64("cap x", n, 3), dout = random64("cap dout", n);
+  await checkBackward({
+    forward: "soft_cap",
+    inputs: { x, n, cap: 2 },
+    outputs: { out: n },
+    weights: { out: dout },
+    backward: "soft_cap_backward",
+    more: ({ out: y }) => ({ dout, y }),
+    of: [["dx", "x"]],
+  });
 });
 
 Deno.test("short_conv_backward is the gradient of short_conv over a prompt and branches", async () => {
   const previous = Uint32Array.from([NO_ROW, 0, 1, 2, 2, 4, 2, NO_ROW, 7]), d = 3;
   const rows = previous.length, n = rows * d;
   for (const taps of [2, 3, 5]) {
-    const { before, after, users } = convolutionTables(previous, taps);
+    const { before, ...reverse } = convolutionTables(previous, taps);
     const x = random64("conv x", n), weight = random64("conv weight", d * taps);
     const gate = random64("conv gate", n), dout = random64("conv dout", n);
-    const shared = { x, before, weight, gate, rows, d, taps };
-    const loss = async () =>
-      dot(dout, (await run("short_conv", { ...shared, table: x, out: empty(n) })).get("out")!);
-    const dwBefore = random64("conv before", d * taps);
-    const back = await run("short_conv_backward", {
-      ...shared,
-      after,
-      users,
-      dout,
-      dx: empty(n),
-      dgate: empty(n),
-      dweight: dwBefore,
+    await checkBackward({
+      forward: "short_conv",
+      inputs: { x, table: x, before, weight, gate, rows, d, taps },
+      outputs: { out: n },
+      weights: { out: dout },
+      backward: "short_conv_backward",
+      more: () => ({ ...reverse, dout }),
+      of: [["dx", "x"], ["dgate", "gate"], ["dweight", "weight"]],
+      adds: ["dweight"],
     });
-    await checkGradient("dx", x, back.get("dx")!, loss);
-    await checkGradient("dgate", gate, back.get("dgate")!, loss);
-    const dweight = back.get("dweight")!.map((g, i) => g - dwBefore[i]!);
-    await checkGradient("dweight", weight, dweight, loss);
   }
 });
 
@@ -156,106 +138,91 @@ Deno.test("route_backward is the gradient of the gates and of the mean probabili
   const rows = 4, experts = 5, chosen = 2, places = rows * chosen;
   const logits = random64("route logits", rows * experts), dgates = random64("dgates", places);
   const balance = random64("balance", experts), u32 = (n: number) => new Uint32Array(n);
+  const tables = { rowOf: u32(places), placeOf: u32(places), expertOf: u32(places) };
   for (const normalize of [true, false]) {
-    const shape = { logits, rows, experts, chosen, normalize };
-    const forward = async () =>
-      Object.fromEntries(
-        await run("route", {
-          ...shape,
-          gates: empty(places),
-          rowOf: u32(places),
-          placeOf: u32(places),
-          expertOf: u32(places),
-          begin: u32(experts + 1),
-        }),
-      );
-    const loss = async () => {
-      let sum = dot(dgates, (await forward())["gates"]!);
-      for (let row = 0; row < rows; row++) {
-        const p = logits.slice(row * experts, (row + 1) * experts).map(Math.exp);
-        sum += dot(p, balance) / p.reduce((sum, x) => sum + x);
-      }
-      return sum;
-    };
-    const { gates, placeOf, expertOf } = await forward() as Record<string, never>;
-    const of = { gates: gates!, placeOf: placeOf!, expertOf: expertOf! };
-    const dlogits = empty(rows * experts);
-    const back = await run("route_backward", { ...shape, ...of, dgates, balance, dlogits });
-    await checkGradient("dlogits", logits, back.get("dlogits")!, loss);
+    await checkBackward({
+      forward: "route",
+      inputs: { logits, rows, experts, chosen, normalize },
+      outputs: { gates: places, ...tables, begin: u32(experts + 1) },
+      weights: { gates: dgates },
+      loss() {
+        let sum = 0;
+        for (let row = 0; row < rows; row++) {
+          const p = logits.slice(row * experts, (row + 1) * experts).map(Math.exp);
+          const total = p.reduce((sum, x) => sum + x);
+          sum += p.reduce((sum, x, e) => sum + x * balance[e]!, 0) / total;
+        }
+        return sum;
+      },
+      backward: "route_backward",
+      more: ({ gates, placeOf, expertOf }) => ({ gates, placeOf, expertOf, dgates, balance }),
+      of: [["dlogits", "logits"]],
+    });
   }
 });
 
 Deno.test("delta_rule_backward is the gradient of delta_rule over prompts and branches", async () => {
-  const tree = {
-    segments: [
-      [0, 4, NO_STATE, 0],
-      [4, 6, NO_STATE, 1],
-      [6, 9, 0, NO_STATE],
-      [9, 10, 0, NO_STATE],
-      [
-        10,
-        12,
-        1,
-        NO_STATE,
-      ],
-    ],
-    roots: 2,
-  } as const;
+  const segments: [number, number, number, number][] = [
+    [0, 4, NO_STATE, 0],
+    [4, 6, NO_STATE, 1],
+    [6, 9, 0, NO_STATE],
+    [9, 10, 0, NO_STATE],
+    [10, 12, 1, NO_STATE],
+  ];
   for (const sizes of [[1, 1, 3, 2], [2, 4, 2, 3]] as const) {
-    const { state: _, dout: given, ...floats } = deltaInputs("gradients", tree, sizes);
-    const exact = (name: "x" | "a" | "b" | "aLog" | "dtBias") => Float64Array.from(floats[name]);
-    const args = {
-      ...floats,
-      x: exact("x"),
-      a: exact("a"),
-      b: exact("b"),
-      aLog: exact("aLog"),
-      dtBias: exact("dtBias"),
-    };
-    const { rows, valueHeads } = args, gates = rows * valueHeads, dout = Float64Array.from(given);
-    const state = empty(2 * stateSize(args)), n = dout.length;
-    const loss = async () => {
-      const forward = { ...args, roots: 2, state, out: empty(n) };
-      return dot(dout, (await run("delta_rule", forward)).get("out")!);
-    };
-    const outputs = { da: empty(gates), db: empty(gates), dlog: empty(gates) };
-    const back = await run("delta_rule_backward", {
-      ...args,
-      dout,
-      dx: empty(args.x.length),
-      ...outputs,
-      states: 2,
-      longest: 4,
-    });
+    const { state: _, dout, ...floats } = deltaInputs("gradients", { segments, roots: 2 }, sizes);
+    const exact = Object.fromEntries(
+      (["x", "a", "b", "aLog", "dtBias"] as const).map((name) => [
+        name,
+        Float64Array.from(floats[name]),
+      ]),
+    );
+    const { rows, valueHeads } = floats, gates = rows * valueHeads;
     const ofHeads = (each: HostArray) =>
       Float64Array.from(
         { length: valueHeads },
         (_, head) => [...each].reduce((sum, x, i) => i % valueHeads === head ? sum + x : sum, 0),
       );
-    await checkGradient("dx", args.x, back.get("dx")!, loss);
-    await checkGradient("da", args.a, back.get("da")!, loss);
-    await checkGradient("db", args.b, back.get("db")!, loss);
-    await checkGradient("daLog", args.aLog, ofHeads(back.get("dlog")!), loss);
-    await checkGradient("ddtBias", args.dtBias, ofHeads(back.get("da")!), loss);
+    await checkBackward({
+      forward: "delta_rule",
+      inputs: { ...floats, ...exact, roots: 2 },
+      outputs: { out: dout.length, state: 2 * stateSize(floats) },
+      weights: { out: dout },
+      backward: "delta_rule_backward",
+      more: () => ({ dout: Float64Array.from(dout), states: 2, longest: 4, dlog: empty(gates) }),
+      of: [
+        ["dx", "x"],
+        ["da", "a"],
+        ["db", "b"],
+        ["dlog", "aLog", ofHeads],
+        // The bias of a head is added to each of its a.
+        ["da", "dtBias", ofHeads],
+      ],
+    });
   }
 });
 
 Deno.test("the inverse rotation is the gradient of rope", async () => {
   const rows = 4, heads = 2, headDim = 10, rotaryDim = 6, half = rotaryDim / 2, maxPositions = 9;
   const angles = random64("angles", maxPositions * half, 3);
-  const shared = {
-    cos: angles.map(Math.cos),
-    sin: angles.map(Math.sin),
-    positions: Uint32Array.from([0, 8, 3, 3]),
-    rows,
-    heads,
-    headDim,
-    rotaryDim,
-  };
   const x = random64("rope x", rows * heads * headDim), dout = random64("rope dout", x.length);
-  const dx = await run("rope", { x: dout, ...shared, inverse: true });
-  await checkGradient("dx", x, dx.get("x")!, async () => {
-    return dot(dout, (await run("rope", { x, ...shared })).get("x")!);
+  await checkBackward({
+    forward: "rope",
+    inputs: {
+      x,
+      cos: angles.map(Math.cos),
+      sin: angles.map(Math.sin),
+      positions: Uint32Array.from([0, 8, 3, 3]),
+      rows,
+      heads,
+      headDim,
+      rotaryDim,
+    },
+    outputs: {},
+    weights: { x: dout },
+    backward: "rope",
+    more: () => ({ x: dout, inverse: true }),
+    of: [["x", "x", (dx) => dx]],
   });
 });
 
@@ -265,136 +232,92 @@ Deno.test("swiglu_backward is the gradient of swiglu", async () => {
   gate[0] = -40;
   gate[1] = 40;
   for (const option of [{}, { gelu: true }, { limit: 1.3 }]) {
-    const shared = { gate, up, n, ...option };
-    const loss = async () =>
-      dot(dout, (await run("swiglu", { ...shared, out: empty(n) })).get("out")!);
-    const outputs = { dgate: empty(n), dup: empty(n) };
-    const back = await run("swiglu_backward", { ...shared, dout, ...outputs });
-    await checkGradient("dgate", gate, back.get("dgate")!, loss);
-    await checkGradient("dup", up, back.get("dup")!, loss);
+    await checkBackward({
+      forward: "swiglu",
+      inputs: { gate, up, n, ...option },
+      outputs: { out: n },
+      weights: { out: dout },
+      backward: "swiglu_backward",
+      more: () => ({ dout }),
+      of: [["dgate", "gate"], ["dup", "up"]],
+    });
   }
 });
 
+const HEAD = {
+  pairStart: Uint32Array.from([0, 3, 3, 4]),
+  targets: Uint32Array.from([2, 2, 8, 0]),
+  rows: 3,
+  pairs: 4,
+  vocab: 9,
+  d: 5,
+};
+
+/** The gradients of the log-probabilities, and with `entropy` of the entropies. */
+async function checkHead(
+  more: Record<string, unknown>,
+  entropy: boolean,
+  of: BackwardCase["of"],
+  adds: readonly string[],
+) {
+  const { rows, pairs, vocab, d } = HEAD;
+  const hidden = random64("head hidden", rows * d), weight = random64("head weight", vocab * d);
+  const dlogp = random64("head dlogp", pairs), dentropy = random64("head dentropy", rows);
+  const inputs = { ...HEAD, hidden, weight, ...more }, ofEntropy = entropy ? { dentropy } : {};
+  const all = await checkBackward({
+    forward: "head",
+    inputs,
+    outputs: { logp: pairs, lse: rows, entropy: rows },
+    weights: { logp: dlogp, ...(entropy ? { entropy: dentropy } : {}) },
+    backward: "head_backward",
+    more: ({ lse, entropy }) => ({ lse, entropy, dlogp, ...ofEntropy }),
+    of,
+    adds,
+  });
+  return { ...all, inputs, dlogp };
+}
+
 Deno.test("head_backward is the gradient of log-probabilities and entropies", async () => {
   for (const [temperature, softCap] of [[1], [0.7], [0.7, 1.1]] as const) {
-    const pairStart = Uint32Array.from([0, 3, 3, 4]), rows = 3, pairs = 4, vocab = 9, d = 5;
-    const hidden = random64("head hidden", rows * d), weight = random64("head weight", vocab * d);
-    const dlogp = random64("head dlogp", pairs), dentropy = random64("head dentropy", rows);
-    const shared = {
-      hidden,
-      weight,
-      pairStart,
-      rows,
-      pairs,
-      vocab,
-      d,
-      temperature,
-      ...(softCap === undefined ? {} : { softCap }),
-      targets: Uint32Array.from([2, 2, 8, 0]),
-    };
-    const forward = () =>
-      run("head", { ...shared, logp: empty(pairs), lse: empty(rows), entropy: empty(rows) });
-    const { lse, entropy } = Object.fromEntries(await forward());
-    const before = random64("head before", vocab * d);
-    for (const withEntropy of [true, false]) {
-      const loss = async () => {
-        const out = await forward();
-        const fromEntropy = withEntropy ? dot(dentropy, out.get("entropy")!) : 0;
-        return dot(dlogp, out.get("logp")!) + fromEntropy;
-      };
-      const back = await run("head_backward", {
-        ...shared,
-        lse: lse!,
-        entropy: entropy!,
-        dlogp,
-        ...(withEntropy ? { dentropy } : {}),
-        dhidden: empty(rows * d),
-        dweight: before,
-      });
-      await checkGradient("dhidden", hidden, back.get("dhidden")!, loss);
-      const dweight = back.get("dweight")!.map((g, i) => g - before[i]!);
-      await checkGradient("dweight", weight, dweight, loss);
-    }
+    const options = { temperature, ...(softCap === undefined ? {} : { softCap }) };
+    const of = [["dhidden", "hidden"], ["dweight", "weight"]] as const;
+    await checkHead(options, true, of, ["dweight"]);
+    const { inputs, dlogp, back } = await checkHead(options, false, of, ["dweight"]);
     if (softCap !== undefined) continue;
-    const mean = empty(rows * d);
-    const { lse: again, mean: means } = Object.fromEntries(
-      await run("head", {
-        ...shared,
-        logp: empty(pairs),
-        lse: empty(rows),
-        entropy: empty(rows),
-        mean,
-      }),
-    );
-    const frozen = { ...shared, lse: again!, entropy: entropy!, dlogp, dhidden: empty(rows * d) };
-    const full = (await run("head_backward", frozen)).get("dhidden")!;
-    const fromMean = (await run("head_backward", { ...frozen, mean: means! })).get("dhidden")!;
-    assertWithin(fromMean, full, 1e-14 * Math.max(1, largest(full)), "dhidden from the mean");
+    const { rows, pairs, d } = HEAD, args = { ...inputs, temperature };
+    const outputs = { logp: empty(pairs), entropy: empty(rows), lse: empty(rows) };
+    const found = await run("head", { ...args, ...outputs, mean: empty(rows * d) });
+    const [lse, entropy, mean] = ["lse", "entropy", "mean"].map((name) => found.get(name)!);
+    const frozen = { lse: lse!, entropy: entropy!, mean: mean!, dlogp, dhidden: empty(rows * d) };
+    const fromMean = await run("head_backward", { ...args, ...frozen });
+    assertSame(fromMean.get("dhidden")!, back.dhidden!, "dhidden from the mean");
   }
 });
 
 Deno.test("head_backward is the gradient by the adapter of the head", async () => {
-  const pairStart = Uint32Array.from([0, 3, 3, 4]), rows = 3, pairs = 4, vocab = 9, d = 5, r = 2;
-  const hidden = random64("lora hidden", rows * d), weight = random64("lora weight", vocab * d);
-  const xa = random64("lora xa", rows * r), loraB = random64("lora b", vocab * r);
-  const dlogp = random64("lora dlogp", pairs), dentropy = random64("lora dentropy", rows);
-  const shared = {
-    hidden,
-    weight,
-    pairStart,
-    rows,
-    pairs,
-    vocab,
-    d,
-    temperature: 0.7,
-    xa,
-    loraB,
-    r,
-    loraScale: 1.5,
-    targets: Uint32Array.from([2, 2, 8, 0]),
-  };
-  const forward = () =>
-    run("head", { ...shared, logp: empty(pairs), lse: empty(rows), entropy: empty(rows) });
-  const loss = async () => {
-    const out = await forward();
-    return dot(dlogp, out.get("logp")!) + dot(dentropy, out.get("entropy")!);
-  };
-  const { lse, entropy } = Object.fromEntries(await forward());
-  const before = random64("lora before", vocab * r);
-  const back = await run("head_backward", {
-    ...shared,
-    lse: lse!,
-    entropy: entropy!,
-    dlogp,
-    dentropy,
-    dhidden: empty(rows * d),
-    dxa: empty(rows * r),
-    dloraB: before,
-  });
-  await checkGradient("dhidden", hidden, back.get("dhidden")!, loss);
-  await checkGradient("dxa", xa, back.get("dxa")!, loss);
-  const dloraB = back.get("dloraB")!.map((g, i) => g - before[i]!);
-  await checkGradient("dloraB", loraB, dloraB, loss);
+  const { rows, vocab } = HEAD, r = 2;
+  const adapter = { xa: random64("lora xa", rows * r), loraB: random64("lora b", vocab * r), r };
+  const of = [["dhidden", "hidden"], ["dxa", "xa"], ["dloraB", "loraB"]] as const;
+  await checkHead({ ...adapter, loraScale: 1.5, temperature: 0.7 }, true, of, ["dloraB"]);
 });
 
 Deno.test("scatter_add_rows is the gradient of gather_rows", async () => {
   const d = 3, table = random64("table", 5 * d), dout = random64("gather dout", 4 * d);
-  const index = Uint32Array.from([4, 0, 4, 2]);
-  const loss = async () =>
-    dot(
-      dout,
-      (await run("gather_rows", { table, index, out: empty(4 * d), rows: 4, d })).get("out")!,
-    );
-  const back = await run("scatter_add_rows", {
-    src: dout,
-    order: Uint32Array.from([1, 3, 0, 2]),
-    runs: Uint32Array.from([0, 1, 2, 4]),
-    target: Uint32Array.from([0, 2, 4]),
-    table: empty(5 * d),
-    runCount: 3,
-    d,
+  await checkBackward({
+    forward: "gather_rows",
+    inputs: { table, index: Uint32Array.from([4, 0, 4, 2]), rows: 4, d },
+    outputs: { out: 4 * d },
+    weights: { out: dout },
+    backward: "scatter_add_rows",
+    more: () => ({
+      src: dout,
+      order: Uint32Array.from([1, 3, 0, 2]),
+      runs: Uint32Array.from([0, 1, 2, 4]),
+      target: Uint32Array.from([0, 2, 4]),
+      runCount: 3,
+    }),
+    of: [["table", "table"]],
   });
-  await checkGradient("table", table, back.get("table")!, loss);
 });
 
 Deno.test("adamw takes PyTorch's steps", async () => {

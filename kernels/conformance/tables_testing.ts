@@ -52,16 +52,17 @@ export const TABLES: readonly [name: string, cases: () => Case[] | Promise<Case[
 ];
 
 /**
- * Sizes of heads that differ in how a card's kernels are made: read in pairs, whole tiles, tiles
- * that end early, and the least memory left.
+ * Sizes of heads that differ in how a card's kernels are made: read in pairs, whole tiles and one
+ * that ends early, and the least memory left. Forward, which compiles soon, also only whole tiles.
  */
-const HEAD_SIZES = [6, 64, 80, 256];
+const HEAD_SIZES = [6, 80, 512], FORWARD_SIZES = [...HEAD_SIZES, 64, 256];
 
-/** Cases of these sizes of heads. A soft cap and sinks are the same text in each of them. */
+/** Cases of some sizes of heads. A soft cap and sinks are the same text in each of them. */
 const ofFewHeads = (cases: readonly Case[]) =>
-  cases.filter(({ args }) => {
+  cases.filter(({ op, args }) => {
     const { headDim, softCap, sinks } = args as { headDim: number; softCap?: 1; sinks?: 1 };
-    return HEAD_SIZES.includes(headDim) && ((softCap ?? sinks) === undefined || headDim === 6);
+    const sizes = op === "attention" ? FORWARD_SIZES : HEAD_SIZES;
+    return sizes.includes(headDim) && ((softCap ?? sinks) === undefined || headDim === 6);
   });
 
 /** Steps through the shapes that come to each layout: a shape has 6, with stored weights 10. */

@@ -5,7 +5,7 @@
 import { messageOf, RgxError } from "../../core/errors.ts";
 import type { Device } from "../device.ts";
 import { choicePoint } from "../devices/webgpu/choice_points.ts";
-import { webgpuOps } from "../devices/webgpu/op_table.ts";
+import { webgpuOp } from "../devices/webgpu/op_table.ts";
 import type { WebgpuDevice } from "../devices/webgpu/device.ts";
 import type { RecordedCall } from "../ops/common/recorded_call.ts";
 import { createReferenceDevice } from "../devices/reference/device.ts";
@@ -213,7 +213,7 @@ function runWith(
   args: Args,
 ): void {
   device.kernelChoices = { [name]: candidate };
-  device.runPart(webgpuOps[op as OpName] as unknown as WebgpuOp<Args>, args);
+  device.runPart(webgpuOp(op as OpName) as unknown as WebgpuOp<Args>, args);
 }
 
 /** Holds a candidate against the reference device, on a small call of the same kind. */

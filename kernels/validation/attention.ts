@@ -31,19 +31,13 @@ export function checkAttentionBackward(args: AttentionBackwardArgs, call: Call):
 
 export function checkSinksBackward(args: SinksBackwardArgs, call: Call): void {
   const { rows, heads, headDim } = args, queries = rows * heads * headDim;
-  call.sizes({ rows });
-  call.positive({ heads, headDim });
   call.inputs({ dout: queries, out: queries, lse: rows * heads, sinks: heads });
   call.outputs({ dsinks: heads });
 }
 
 export function checkAttentionDecode(args: AttentionDecodeArgs, call: Call): void {
-  const { count, maxNew, heads, kvHeads, headDim, scale } = args;
-  call.sizes({ count, maxNew });
+  const { count, maxNew, heads, kvHeads, headDim } = args;
   headSizes(heads, kvHeads, headDim, call);
-  call.finite({ scale });
-  if (args.softCap !== undefined) call.aboveZero({ softCap: args.softCap });
-  if (args.window !== undefined) call.positive({ window: args.window });
   // The numbers of prompt rows and slots are in the branch table, which the host cannot see.
   const oneSlot = count > 0 ? maxNew * kvHeads * headDim : 0;
   const queries = count * heads * headDim;
@@ -57,12 +51,10 @@ export function checkDecodeLayer(args: DecodeLayerArgs, call: Call): void {
   if (call.computeDtype !== "float32") {
     call.fail("computeDtype", call.computeDtype, "float32: this operation has no other");
   }
-  const { count, maxNew, d, f, heads, kvHeads, headDim, scale, eps } = args;
+  const { count, maxNew, d, f, heads, kvHeads, headDim } = args;
   const width = heads * headDim, kv = kvHeads * headDim;
-  call.sizes({ count, maxNew });
-  call.positive({ d, f });
+  call.positive({ f });
   headSizes(heads, kvHeads, headDim, call);
-  call.finite({ scale, eps });
   const table = count > 0 ? headDim / 2 : 0, oneSlot = count > 0 ? maxNew * kv : 0;
   const gate = packedLength(f, d);
   call.inputs({ inputNorm: d, postNorm: d, cos: table, sin: table });
@@ -94,12 +86,8 @@ export function checkDecodeLayer(args: DecodeLayerArgs, call: Call): void {
 }
 
 function attentionInputs(args: AttentionForwardArgs, call: Call): void {
-  const { rows, heads, kvHeads, headDim, segmentCount, scale } = args;
-  call.sizes({ rows, segmentCount });
+  const { rows, heads, kvHeads, headDim, segmentCount } = args;
   headSizes(heads, kvHeads, headDim, call);
-  call.finite({ scale });
-  if (args.softCap !== undefined) call.aboveZero({ softCap: args.softCap });
-  if (args.window !== undefined) call.positive({ window: args.window });
   if (rows > 0 && segmentCount === 0) call.fail("segmentCount", 0, `segments for ${rows} rows`);
   // With `keys`, the number of key rows is in that table, which the host cannot see.
   const keyRows = args.keys === undefined ? rows : 0;
@@ -109,7 +97,6 @@ function attentionInputs(args: AttentionForwardArgs, call: Call): void {
 }
 
 function headSizes(heads: number, kvHeads: number, headDim: number, call: Call): void {
-  call.positive({ heads, kvHeads, headDim });
   even("headDim", headDim, call);
   if (heads % kvHeads !== 0) call.fail("heads", heads, `a multiple of kvHeads (${kvHeads})`);
 }

@@ -15,6 +15,21 @@ import {
 
 export const NONE: readonly string[] = [];
 
+/** What the numbers of these names are in all operations; the check of one may ask for more. */
+const NUMBERS = {
+  sizes: "rows n m k r count maxNew segmentCount runCount pairs forbiddenCount topK roots states " +
+    "longest",
+  positive: "d vocab heads kvHeads headDim rotaryDim experts chosen taps keyHeads valueHeads " +
+    "keyDim valueDim window",
+  finite: "eps offset scale alpha loraScale",
+  aboveZero: "softCap limit",
+} as const;
+const KINDS = new Map(
+  Object.entries(NUMBERS).flatMap(([kind, names]) =>
+    names.split(" ").map((name) => [name, kind as keyof typeof NUMBERS])
+  ),
+);
+
 /** The tensors of one call, as the check of its operation declares them. */
 export class Call {
   readonly #op: string;
@@ -33,6 +48,14 @@ export class Call {
 
   fail(argument: string, found: unknown, expected: string): never {
     throw new RgxError(`${this.#op}: ${argument} is ${found}, expected ${expected}`);
+  }
+
+  /** Checks the numbers whose names say what they are. */
+  numbers(): void {
+    for (const name in this.#args) {
+      const kind = KINDS.get(name), value = this.#args[name];
+      if (kind !== undefined && value !== undefined) this[kind]({ [name]: value as number });
+    }
   }
 
   /** Every named argument is an integer ≥ 0. */

@@ -8,9 +8,7 @@ import {
 import type { Call } from "./call.ts";
 
 export function checkMatmul(args: MatmulArgs, call: Call): void {
-  const { m, n, k, alpha = 1, transB, packedB, weightType } = args;
-  call.sizes({ m, n, k });
-  call.finite({ alpha });
+  const { m, n, k, transB, packedB, weightType } = args;
   if (packedB && transB) call.fail("packedB", true, "no transB beside it");
   call.inputs({ a: m * k });
   if (weightType === undefined) {
@@ -21,11 +19,9 @@ export function checkMatmul(args: MatmulArgs, call: Call): void {
     call.stored("b", weightType, transB ? n : k, transB ? { k } : { n });
   }
   if (args.activations !== undefined) int8Activations(args, call);
-  const { xa, loraB, r, loraScale = 1 } = args;
+  const { xa, loraB, r } = args;
   const missing = (["xa", "loraB", "r"] as const).find((name) => args[name] === undefined);
   if (xa !== undefined && loraB !== undefined && r !== undefined) {
-    call.sizes({ r });
-    call.finite({ loraScale });
     call.inputs({ xa: m * r, loraB: n * r });
   } else if (missing && (xa !== undefined || loraB !== undefined || r !== undefined)) {
     call.fail(missing, "absent", "xa, loraB and r together");
@@ -46,7 +42,6 @@ function int8Activations({ activations, transB, weightType }: MatmulArgs, call: 
 }
 
 export function checkPackWeight({ n, k }: PackWeightArgs, call: Call): void {
-  call.sizes({ n, k });
   call.inputs({ weight: n * k });
   call.outputs({ out: packedLength(n, k) });
 }

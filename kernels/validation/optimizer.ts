@@ -7,9 +7,8 @@ import type { Call } from "./call.ts";
 
 /** What adamw and adamw_8bit share. */
 function checkStep(args: Omit<AdamwArgs, "m" | "v">, call: Call): void {
-  const { n, lr, beta1, beta2, eps, weightDecay, correction1, correction2, gradScale } = args;
-  call.sizes({ n });
-  call.finite({ lr, beta1, beta2, eps, weightDecay, gradScale });
+  const { n, lr, beta1, beta2, weightDecay, correction1, correction2, gradScale } = args;
+  call.finite({ lr, beta1, beta2, weightDecay, gradScale });
   if (!(correction1 > 0 && correction1 <= 1)) call.fail("correction1", correction1, "in (0, 1]");
   if (!(correction2 > 0 && correction2 <= 1)) call.fail("correction2", correction2, "in (0, 1]");
   call.inputs({ grad: n });
@@ -30,13 +29,11 @@ export function checkAdamw8bit(args: Adamw8bitArgs, call: Call): void {
 }
 
 export function checkSumSquares({ n }: SumSquaresArgs, call: Call): void {
-  call.sizes({ n });
   call.inputs({ x: n });
   call.outputs({ partial: Math.ceil(n / SUM_CHUNK) });
 }
 
 function evenSize(n: number, call: Call): void {
-  call.sizes({ n });
   if (n % 2 !== 0) call.fail("n", n, "an even number");
 }
 

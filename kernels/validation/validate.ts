@@ -50,6 +50,7 @@ export function validateOp<K extends OpName>(
   const check = CHECKS[op];
   if (check === undefined) throw new RgxError(`unknown operation "${op}"`);
   const call = new Call(op, args, computeDtype);
+  call.numbers();
   check(args, call);
   call.refuseOverlaps();
   return call;
@@ -70,28 +71,19 @@ const CHECKS: { readonly [K in OpName]: (args: Ops[K], call: Call) => void } = {
   matmul: checkMatmul,
   pack_weight: checkPackWeight,
 
-  rmsnorm({ add, sum, rows, d, eps, offset = 0 }, call) {
-    call.sizes({ rows });
-    call.positive({ d });
-    call.finite({ eps, offset });
+  rmsnorm({ add, sum, rows, d }, call) {
     residual(add, sum, call);
     call.inputs({ x: rows * d, add: add && rows * d, weight: d });
     if (sum) call.output("sum", rows * d, ["x"]);
     call.outputs({ out: rows * d, rho: rows });
   },
 
-  rmsnorm_backward({ dweight, rows, d, offset = 0 }, call) {
-    call.sizes({ rows });
-    call.positive({ d });
-    call.finite({ offset });
+  rmsnorm_backward({ dweight, rows, d }, call) {
     call.inputs({ dout: rows * d, x: rows * d, weight: d, rho: rows });
     call.outputs({ dx: rows * d, dweight: dweight && d });
   },
 
-  layernorm({ add, sum, rows, d, eps }, call) {
-    call.sizes({ rows });
-    call.positive({ d });
-    call.finite({ eps });
+  layernorm({ add, sum, rows, d }, call) {
     residual(add, sum, call);
     call.inputs({ x: rows * d, add: add && rows * d, weight: d, bias: d });
     if (sum) call.output("sum", rows * d, ["x"]);
@@ -99,51 +91,37 @@ const CHECKS: { readonly [K in OpName]: (args: Ops[K], call: Call) => void } = {
   },
 
   layernorm_backward({ dweight, rows, d }, call) {
-    call.sizes({ rows });
-    call.positive({ d });
     call.inputs({ dout: rows * d, x: rows * d, weight: d, mean: rows, rho: rows });
     call.outputs({ dx: rows * d, dweight: dweight && d });
   },
 
-  add_bias({ rows, d, scale = 1 }, call) {
-    call.finite({ scale });
-    call.sizes({ rows });
-    call.positive({ d });
+  add_bias({ rows, d }, call) {
     call.outputs({ x: rows * d });
     call.inputs({ bias: d });
   },
 
-  add_bias_backward({ rows, d, scale = 1 }, call) {
-    call.finite({ scale });
-    call.sizes({ rows });
-    call.positive({ d });
+  add_bias_backward({ rows, d }, call) {
     call.inputs({ dout: rows * d });
     call.outputs({ dbias: d });
   },
 
   dora_gain({ r, d }, call) {
-    call.positive({ r, d });
+    call.positive({ r });
     call.inputs({ squares: d, q: r * d, b: d * r, magnitude: d });
     call.outputs({ rho: d, gain: d });
   },
 
   scale_columns({ rows, d, byRow = false }, call) {
-    call.sizes({ rows });
-    call.positive({ d });
     call.inputs({ x: rows * d, gain: byRow ? rows : d });
     call.output("out", rows * d, ["x"]);
   },
 
   scale_columns_backward({ rows, d }, call) {
-    call.sizes({ rows });
-    call.positive({ d });
     call.inputs({ dout: rows * d, x: rows * d, rho: d });
     call.outputs({ dmagnitude: d });
   },
 
   rope({ rows, heads, headDim, rotaryDim = headDim }, call) {
-    call.sizes({ rows });
-    call.positive({ heads, headDim, rotaryDim });
     even("headDim", headDim, call);
     even("rotaryDim", rotaryDim, call);
     if (rotaryDim > headDim) call.fail("rotaryDim", rotaryDim, `at most headDim (${headDim})`);
@@ -153,16 +131,12 @@ const CHECKS: { readonly [K in OpName]: (args: Ops[K], call: Call) => void } = {
     call.inputs({ positions: rows }, "u32");
   },
 
-  swiglu({ n, limit }, call) {
-    if (limit !== undefined) call.aboveZero({ limit });
-    call.sizes({ n });
+  swiglu({ n }, call) {
     call.inputs({ gate: n, up: n });
     call.output("out", n, ["gate", "up"]);
   },
 
-  swiglu_backward({ activated, n, limit }, call) {
-    if (limit !== undefined) call.aboveZero({ limit });
-    call.sizes({ n });
+  swiglu_backward({ activated, n }, call) {
     call.inputs({ dout: n, gate: n, up: n });
     call.output("dgate", n, ["gate"]);
     call.output("dup", n, ["up"]);
@@ -170,13 +144,11 @@ const CHECKS: { readonly [K in OpName]: (args: Ops[K], call: Call) => void } = {
   },
 
   gelu({ n }, call) {
-    call.sizes({ n });
     call.inputs({ x: n });
     call.output("out", n, ["x"]);
   },
 
   gelu_backward({ activated, n }, call) {
-    call.sizes({ n });
     call.inputs({ dout: n, x: n });
     call.output("dx", n, ["x"]);
     call.outputs({ activated: activated && n });
@@ -189,7 +161,6 @@ const CHECKS: { readonly [K in OpName]: (args: Ops[K], call: Call) => void } = {
   decode_layer: checkDecodeLayer,
 
   gather_rows({ table, weightType, out, rows, d }, call) {
-    call.sizes({ rows, d });
     // The number of the table's rows is known to the caller only.
     const areWords = weightType === undefined && [table, out].every((x) => x?.dtype === "u32");
     const dtype = areWords ? "u32" : "float";
@@ -200,14 +171,12 @@ const CHECKS: { readonly [K in OpName]: (args: Ops[K], call: Call) => void } = {
   },
 
   scatter_rows({ rows, d }, call) {
-    call.sizes({ rows, d });
     call.inputs({ src: rows * d });
     call.inputs({ index: rows }, "u32");
     call.outputs({ table: rows * d });
   },
 
   scatter_add_rows({ runCount, d }, call) {
-    call.sizes({ runCount, d });
     call.inputs({ src: 0 });
     call.inputs({ order: 0, runs: runCount + 1, target: runCount }, "u32");
     call.outputs({ table: runCount * d });
@@ -239,8 +208,6 @@ const CHECKS: { readonly [K in OpName]: (args: Ops[K], call: Call) => void } = {
   adjust_logits(args, call) {
     const { rows, vocab, penalty, forbiddenCount } = args;
     const { seen, slots, newest, forbidden, allowed } = args;
-    call.sizes({ rows, forbiddenCount });
-    call.positive({ vocab });
     if (!(penalty > 0 && penalty < Infinity)) {
       call.fail("penalty", penalty, "a finite number > 0 (1 = off)");
     }
@@ -260,9 +227,7 @@ const CHECKS: { readonly [K in OpName]: (args: Ops[K], call: Call) => void } = {
   },
 
   sample(args, call) {
-    const { scored, rows, vocab, temperature, topK, topP, minP } = args;
-    call.sizes({ rows, topK });
-    call.positive({ vocab });
+    const { scored, rows, vocab, temperature, topP, minP } = args;
     if (!(temperature >= 0 && temperature < Infinity)) {
       call.fail("temperature", temperature, "a finite number ≥ 0 (0 = greedy)");
     }
@@ -275,7 +240,7 @@ const CHECKS: { readonly [K in OpName]: (args: Ops[K], call: Call) => void } = {
   },
 
   dropout({ rows, d, p, site, seedLow, seedHigh, accumulate }, call) {
-    call.sizes({ rows, d, site });
+    call.sizes({ site });
     if (d > COLUMNS) call.fail("d", d, `at most ${COLUMNS}`);
     if (site >= SITES) call.fail("site", site, `below ${SITES}`);
     if (!(p >= 0 && p < 1)) call.fail("p", p, "0 ≤ p < 1");
@@ -292,48 +257,40 @@ const CHECKS: { readonly [K in OpName]: (args: Ops[K], call: Call) => void } = {
   widen_bf16: checkWidenBf16,
   round_bf16: checkRoundBf16,
 
-  add({ a, n, scale = 1 }, call) {
-    call.sizes({ n });
-    call.finite({ scale });
+  add({ a, n }, call) {
     call.inputs({ a: a && n, b: n });
     call.output("out", n, ["a", "b"]);
   },
 
   copy({ src, n }, call) {
-    call.sizes({ n });
     call.inputs({ src: n }, src.dtype);
     call.outputs({ out: n }, src.dtype);
   },
 
   fill({ n, value }, call) {
-    call.sizes({ n });
     if (typeof value !== "number") call.fail("value", value, "a number");
     call.outputs({ out: n });
   },
 
   multiply({ n }, call) {
-    call.sizes({ n });
     call.inputs({ a: n, b: n });
     call.output("out", n, ["a", "b"]);
   },
 
   soft_cap({ n, cap }, call) {
-    call.sizes({ n });
     call.aboveZero({ cap });
     call.inputs({ x: n });
     call.output("out", n, ["x"]);
   },
 
   soft_cap_backward({ n, cap }, call) {
-    call.sizes({ n });
     call.aboveZero({ cap });
     call.inputs({ dout: n, y: n });
     call.output("dx", n, ["dout"]);
   },
 
   short_conv({ rows, d, taps, gate }, call) {
-    call.sizes({ rows });
-    shortConvSizes(d, taps, call);
+    manyTaps(taps, call);
     // The number of the table's rows is known to the caller only.
     call.inputs({ x: rows * d, table: 0, weight: d * taps, gate: gate && rows * d });
     call.inputs({ before: rows * (taps - 1) }, "u32");
@@ -341,8 +298,7 @@ const CHECKS: { readonly [K in OpName]: (args: Ops[K], call: Call) => void } = {
   },
 
   short_conv_backward({ rows, d, taps, gate, dgate, dweight }, call) {
-    call.sizes({ rows });
-    shortConvSizes(d, taps, call);
+    manyTaps(taps, call);
     call.inputs({ dout: rows * d, x: rows * d, weight: d * taps, gate: gate && rows * d });
     const before = rows * (taps - 1);
     call.inputs({ before, after: before + 1, users: 0 }, "u32");
@@ -352,16 +308,14 @@ const CHECKS: { readonly [K in OpName]: (args: Ops[K], call: Call) => void } = {
   delta_rule(args, call) {
     const { rows, roots, segmentCount, valueHeads, valueDim } = args;
     deltaInputs(args, call);
-    call.sizes({ roots });
     if (roots > segmentCount) call.fail("roots", roots, `at most ${segmentCount} segments`);
     // How many states there are, the caller knows.
     call.outputs({ state: stateSize(args), out: rows * valueHeads * valueDim });
   },
 
   delta_rule_backward(args, call) {
-    const { rows, valueHeads, valueDim, states, longest } = args, gates = rows * valueHeads;
+    const { rows, valueHeads, valueDim } = args, gates = rows * valueHeads;
     deltaInputs(args, call);
-    call.sizes({ states, longest });
     call.inputs({ dout: gates * valueDim });
     call.outputs({ dx: rows * deltaWidth(args), da: gates, db: gates, dlog: gates });
   },
@@ -381,10 +335,8 @@ const CHECKS: { readonly [K in OpName]: (args: Ops[K], call: Call) => void } = {
     call.outputs({ dlogits: rows * experts });
   },
 
-  expert_matmul({ experts, rows, n, k, transB, alpha = 1, weightType }, call) {
-    call.sizes({ rows });
-    call.positive({ experts, n, k });
-    call.finite({ alpha });
+  expert_matmul({ experts, rows, n, k, transB, weightType }, call) {
+    call.positive({ n, k });
     call.inputs({ a: rows * k });
     call.inputs({ begin: experts + 1 }, "u32");
     const height = transB ? n : k;
@@ -396,10 +348,8 @@ const CHECKS: { readonly [K in OpName]: (args: Ops[K], call: Call) => void } = {
     call.outputs({ out: rows * n });
   },
 
-  expert_gradient({ experts, rows, m, n, alpha = 1 }, call) {
-    call.sizes({ rows });
-    call.positive({ experts, m, n });
-    call.finite({ alpha });
+  expert_gradient({ experts, rows, m, n }, call) {
+    call.positive({ m, n });
     call.inputs({ a: rows * m, b: rows * n });
     call.inputs({ begin: experts + 1 }, "u32");
     call.outputs({ out: experts * m * n });
@@ -408,16 +358,12 @@ const CHECKS: { readonly [K in OpName]: (args: Ops[K], call: Call) => void } = {
 
 /** Checks the sizes of a choice. @returns the number of places */
 function routePlaces({ rows, experts, chosen }: RouteShape, call: Call): number {
-  call.sizes({ rows });
-  call.positive({ experts, chosen });
   if (chosen > experts) call.fail("chosen", chosen, `at most experts (${experts})`);
   return rows * chosen;
 }
 
 function deltaInputs(args: Ops["delta_rule" | "delta_rule_backward"], call: Call): void {
-  const { rows, segmentCount, keyHeads, valueHeads, keyDim, valueDim } = args;
-  call.sizes({ rows, segmentCount });
-  call.positive({ keyHeads, valueHeads, keyDim, valueDim });
+  const { rows, segmentCount, keyHeads, valueHeads } = args;
   if (valueHeads % keyHeads !== 0) {
     call.fail("valueHeads", valueHeads, `a multiple of keyHeads (${keyHeads})`);
   }
@@ -427,8 +373,7 @@ function deltaInputs(args: Ops["delta_rule" | "delta_rule_backward"], call: Call
   call.inputs({ segments: segmentCount * DELTA_SEGMENT.columns }, "u32");
 }
 
-function shortConvSizes(d: number, taps: number, call: Call): void {
-  call.positive({ d, taps });
+function manyTaps(taps: number, call: Call): void {
   if (taps < 2) call.fail("taps", taps, "at least 2");
 }
 
@@ -447,11 +392,8 @@ function headInputs(
   call: Call,
 ): void {
   const { rows, pairs, vocab, d, temperature } = args;
-  call.sizes({ rows, pairs });
-  call.positive({ vocab, d });
   call.aboveZero({ temperature });
   if (args.softCap !== undefined) {
-    call.aboveZero({ softCap: args.softCap });
     if (args.mean) call.fail("mean", "given", "no mean beside a cap");
   }
   if (args.mean && call.computeDtype !== "float32") {
@@ -465,7 +407,6 @@ function headInputs(
   const missing = (["xa", "loraB", "r", "loraScale"] as const).find((k) => args[k] === undefined);
   if (xa && loraB && r !== undefined && loraScale !== undefined) {
     call.positive({ r });
-    call.finite({ loraScale });
     if (args.mean) call.fail("mean", "given", "no mean beside an adapter");
     call.inputs({ xa: rows * r, loraB: vocab * r });
   } else if (missing && (xa || loraB || r !== undefined || loraScale !== undefined)) {

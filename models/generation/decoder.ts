@@ -120,7 +120,7 @@ const MAX_RECORDINGS = 16;
 
 function isFused({ config, device, weights: { layers } }: Network): boolean {
   const modules = modulesOf(config);
-  return canFuseLayers(config, floatBytes(device)) &&
+  return device.adapter === undefined && canFuseLayers(config, floatBytes(device)) &&
     layers.every((layer) =>
       modules.every((module) => {
         const { packed, lora, bias } = layer[module];

@@ -35,6 +35,7 @@ const MORE_HEADS = [
   [7, 1, 6],
   [34, 2, 10],
   [2, 1, 256],
+  [2, 1, 512],
 ] as const;
 
 type Heads = typeof HEADS[number] | typeof MORE_HEADS[number];

@@ -14,7 +14,7 @@ import type { Ops } from "../../ops/ops.ts";
 import { checkView, type DType, type HostArray, type Tensor } from "../../tensor.ts";
 import { TensorBytes } from "../tensor_bytes.ts";
 import { wasmOps } from "../wasm/op_table.ts";
-import { webgpuOps } from "../webgpu/op_table.ts";
+import { webgpuOp } from "../webgpu/op_table.ts";
 
 /** The part that scratch memory of operations is counted in. */
 export const SCRATCH = "operation";
@@ -238,7 +238,7 @@ function cardScratch(
   return (op, args) => {
     most = 0;
     choices = 1;
-    for (choice = 0; choice < choices; choice++) runPart(webgpuOps[op], args);
+    for (choice = 0; choice < choices; choice++) runPart(webgpuOp(op), args);
     return most;
   };
 }

@@ -17,7 +17,7 @@ import { checkDispatch } from "./dispatch_checks.ts";
 import type { Gpu, GpuBuffer } from "./gpu.ts";
 import { chooseCard, hiddenError } from "./visible.ts";
 import { noAdapterError } from "./no_adapter.ts";
-import { webgpuOps } from "./op_table.ts";
+import { webgpuOp } from "./op_table.ts";
 import { BufferPool } from "./pool.ts";
 import { popError } from "./quirks.ts";
 import { printTime, printTimesAtClose, type Time } from "../times.ts";
@@ -222,7 +222,7 @@ export class WebgpuDevice extends TensorBytes implements Device, WebgpuContext {
     }
     this.#running = op;
     try {
-      this.runPart(webgpuOps[op], args);
+      this.runPart(webgpuOp(op), args);
     } finally {
       this.#running = "";
     }

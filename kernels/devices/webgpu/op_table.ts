@@ -1,9 +1,9 @@
 /** The implementation of each operation on the WebGPU device, from its folder in ops/. */
+import { RgxError } from "../../../core/errors.ts";
 import { adjustLogitsWebgpu } from "../../ops/adjust_logits/webgpu.ts";
 import { attentionBackwardWebgpu, attentionWebgpu } from "../../ops/attention/webgpu.ts";
 import { sinksBackwardWebgpu } from "../../ops/attention/sinks.wgsl.ts";
 import { attentionDecodeWebgpu } from "../../ops/attention_decode/webgpu.ts";
-import { decodeLayerWebgpu } from "../../ops/decode_layer/webgpu.ts";
 import { dropoutWebgpu } from "../../ops/dropout/webgpu.ts";
 import {
   addWebgpu,
@@ -46,7 +46,10 @@ import { sampleWebgpu } from "../../ops/sample/webgpu.ts";
 import { swigluBackwardWebgpu, swigluWebgpu } from "../../ops/swiglu/webgpu.ts";
 import type { WebgpuOp } from "../../ops/common/webgpu_op.ts";
 
-export const webgpuOps: { [K in OpName]: WebgpuOp<Ops[K]> } = {
+/** A card runs the operations of `decode_layer` one by one: it does not wait between them. */
+type CardOps = { [K in Exclude<OpName, "decode_layer">]: WebgpuOp<Ops[K]> };
+
+const OPS: CardOps = {
   matmul: matmulWebgpu,
   pack_weight: packWeightWebgpu,
   rmsnorm: rmsnormWebgpu,
@@ -67,7 +70,6 @@ export const webgpuOps: { [K in OpName]: WebgpuOp<Ops[K]> } = {
   attention_backward: attentionBackwardWebgpu,
   sinks_backward: sinksBackwardWebgpu,
   attention_decode: attentionDecodeWebgpu,
-  decode_layer: decodeLayerWebgpu,
   gather_rows: gatherRowsWebgpu,
   scatter_rows: scatterRowsWebgpu,
   scatter_add_rows: scatterAddRowsWebgpu,
@@ -96,3 +98,10 @@ export const webgpuOps: { [K in OpName]: WebgpuOp<Ops[K]> } = {
   delta_rule: deltaRuleWebgpu,
   delta_rule_backward: deltaRuleBackwardWebgpu,
 };
+
+/** @throws RgxError for an operation that cards do not have */
+export function webgpuOp<K extends OpName>(op: K): WebgpuOp<Ops[K]> {
+  const found = (OPS as Partial<{ [K in OpName]: WebgpuOp<Ops[K]> }>)[op];
+  if (found === undefined) throw new RgxError(`a graphics card has no operation "${op}"`);
+  return found;
+}
