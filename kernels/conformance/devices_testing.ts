@@ -18,8 +18,8 @@ export interface DeviceUnderTest {
   sameBitsAs?: string;
   /** One case in 16 is enough, because another device runs the same kernels. */
   someCases?: boolean;
-  /** The table of an operation that it does not have. */
-  lacks?: string;
+  /** A graphics card, which has no operation for a whole decoding layer. */
+  isCard?: boolean;
   /** The value of `ignore` for a test on this device; called once for each test. */
   isMissing?(): boolean;
 }
@@ -57,7 +57,7 @@ function webgpu(): DeviceUnderTest[] {
   if (!isWebgpuWanted) return [];
   return [{
     name: "webgpu",
-    lacks: "decode_layer",
+    isCard: true,
     create: () => createWebgpuDevice(),
     isMissing: () => needs(hasWebgpu, NEEDED.webgpu),
   }];
@@ -74,7 +74,7 @@ function vulkan(): DeviceUnderTest[] {
     name: "vulkan",
     create: () => createVulkanDevice(),
     sameBitsAs: "webgpu",
-    lacks: "decode_layer",
+    isCard: true,
     someCases: !all,
     isMissing: () => needs(hasVulkan && hasWebgpu, NEEDED.vulkan),
   }];

@@ -51,6 +51,9 @@ export const TABLES: readonly [name: string, cases: () => Case[] | Promise<Case[
   ["stored weights", storedCases],
 ];
 
+/** Those of a graphics card, which runs the operations of a decoding layer one by one. */
+export const CARD_TABLES = TABLES.filter(([name]) => name !== "decode_layer");
+
 /**
  * Sizes of heads that differ in how a card's kernels are made: read in pairs, whole tiles and one
  * that ends early, and the least memory left. Forward, which compiles soon, also only whole tiles.

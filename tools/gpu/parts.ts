@@ -2,7 +2,7 @@
 import { messageOf, UsageError } from "../../core/errors.ts";
 import { VERSION } from "../../core/version.ts";
 import { type Case, checkCase } from "../../kernels/conformance/runner_testing.ts";
-import { BRIEF, TABLES } from "../../kernels/conformance/tables_testing.ts";
+import { BRIEF, CARD_TABLES } from "../../kernels/conformance/tables_testing.ts";
 import type { Device } from "../../kernels/device.ts";
 import type { WebgpuDevice } from "../../kernels/devices/webgpu/device.ts";
 import { createDevice } from "../../kernels/mod.ts";
@@ -136,7 +136,7 @@ async function conformance(
   tables: readonly string[] | null,
   deadline: number,
 ): Promise<Conformance> {
-  const chosen = TABLES.filter(([name]) => tables?.includes(name) ?? true);
+  const chosen = CARD_TABLES.filter(([name]) => tables?.includes(name) ?? true);
   const cases: Case[] = [];
   for (const [name, make] of chosen) {
     const all = await make();
