@@ -50,11 +50,12 @@ export class Call {
     throw new RgxError(`${this.#op}: ${argument} is ${found}, expected ${expected}`);
   }
 
-  /** Checks the numbers whose names say what they are. */
+  /** Checks the numbers whose names say what they are. (Some tensors have such names, too.) */
   numbers(): void {
     for (const name in this.#args) {
       const kind = KINDS.get(name), value = this.#args[name];
-      if (kind !== undefined && value !== undefined) this[kind]({ [name]: value as number });
+      if (kind === undefined || value === undefined || typeof value === "object") continue;
+      this[kind]({ [name]: value as number });
     }
   }
 
