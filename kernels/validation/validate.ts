@@ -8,22 +8,9 @@
  */
 import { RgxError } from "../../core/errors.ts";
 import { Call, NONE, TensorList } from "./call.ts";
-import {
-  checkAttention,
-  checkAttentionBackward,
-  checkAttentionDecode,
-  checkDecodeLayer,
-  checkSinksBackward,
-  even,
-} from "./attention.ts";
+import * as attention from "./attention.ts";
 import { checkMatmul, checkPackWeight } from "./matmul.ts";
-import {
-  checkAdamw,
-  checkAdamw8bit,
-  checkRoundBf16,
-  checkSumSquares,
-  checkWidenBf16,
-} from "./optimizer.ts";
+import * as optimizer from "./optimizer.ts";
 import { DELTA_SEGMENT, deltaWidth, stateSize } from "../ops/delta_rule/spec.ts";
 import { COUNTER_WORDS } from "../ops/sample/spec.ts";
 import { seenWords } from "../ops/adjust_logits/spec.ts";
@@ -122,8 +109,8 @@ const CHECKS: { readonly [K in OpName]: (args: Ops[K], call: Call) => void } = {
   },
 
   rope({ rows, heads, headDim, rotaryDim = headDim }, call) {
-    even("headDim", headDim, call);
-    even("rotaryDim", rotaryDim, call);
+    attention.even("headDim", headDim, call);
+    attention.even("rotaryDim", rotaryDim, call);
     if (rotaryDim > headDim) call.fail("rotaryDim", rotaryDim, `at most headDim (${headDim})`);
     call.outputs({ x: rows * heads * headDim });
     const table = rows > 0 ? rotaryDim / 2 : 0;
@@ -154,11 +141,11 @@ const CHECKS: { readonly [K in OpName]: (args: Ops[K], call: Call) => void } = {
     call.outputs({ activated: activated && n });
   },
 
-  attention: checkAttention,
-  attention_backward: checkAttentionBackward,
-  sinks_backward: checkSinksBackward,
-  attention_decode: checkAttentionDecode,
-  decode_layer: checkDecodeLayer,
+  attention: attention.checkAttention,
+  attention_backward: attention.checkAttentionBackward,
+  sinks_backward: attention.checkSinksBackward,
+  attention_decode: attention.checkAttentionDecode,
+  decode_layer: attention.checkDecodeLayer,
 
   gather_rows({ table, weightType, out, rows, d }, call) {
     // The number of the table's rows is known to the caller only.
@@ -251,11 +238,11 @@ const CHECKS: { readonly [K in OpName]: (args: Ops[K], call: Call) => void } = {
     call.output("out", rows * d, accumulate === true ? NONE : ["x"]);
   },
 
-  adamw: checkAdamw,
-  adamw_8bit: checkAdamw8bit,
-  sum_squares: checkSumSquares,
-  widen_bf16: checkWidenBf16,
-  round_bf16: checkRoundBf16,
+  adamw: optimizer.checkAdamw,
+  adamw_8bit: optimizer.checkAdamw8bit,
+  sum_squares: optimizer.checkSumSquares,
+  widen_bf16: optimizer.checkWidenBf16,
+  round_bf16: optimizer.checkRoundBf16,
 
   add({ a, n }, call) {
     call.inputs({ a: a && n, b: n });

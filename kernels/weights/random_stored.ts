@@ -4,21 +4,17 @@ import type { RandomStream } from "../../core/philox.ts";
 import { BLOCK_CODES } from "./blocks.ts";
 import { packStored } from "./layout.ts";
 import { quantize } from "./quantize.ts";
-import { BLOCK_SHAPES, type BlockType, type WeightType } from "./types.ts";
+import { BLOCK_SHAPES, type WeightType } from "./types.ts";
 
-/**
- * Offsets of the f16 values (scales and minimums) in a GGUF block, and their max magnitude here.
- */
-const HALVES: Readonly<
-  Record<Exclude<BlockType, "int8" | "nf4">, { at: readonly number[]; max: number }>
-> = {
-  q8_0: { at: [0], max: 2 ** -6 },
-  q4_0: { at: [0], max: 2 ** -2 },
-  q4_1: { at: [0, 2], max: 2 ** -2 },
-  q5_0: { at: [0], max: 2 ** -3 },
-  q4_k: { at: [0, 2], max: 2 ** -8 },
-  q6_k: { at: [208], max: 2 ** -10 },
-};
+/** Max magnitude of the f16 values (scales and minimums) in a GGUF block here. */
+const MAX_HALF = {
+  q8_0: 2 ** -6,
+  q4_0: 2 ** -2,
+  q4_1: 2 ** -2,
+  q5_0: 2 ** -3,
+  q4_k: 2 ** -8,
+  q6_k: 2 ** -10,
+} as const;
 
 /** The words of a random weight [n, k] with arbitrary codes; magnitudes are about 1 or smaller. */
 export function randomStored(
@@ -31,9 +27,9 @@ export function randomStored(
   if (type === "int8" || type === "nf4") {
     return quantize(type, n, k, Float32Array.from({ length: n * k }, () => random.normal()));
   }
-  const { weights } = BLOCK_SHAPES[type], { bytes: size } = BLOCK_CODES[type];
+  const { weights } = BLOCK_SHAPES[type], { bytes: size, halves: places } = BLOCK_CODES[type];
   const bytes = Uint8Array.from({ length: n * k / weights * size }, () => random.int(0, 255));
-  const { at: places, max } = HALVES[type];
+  const max = MAX_HALF[type];
   for (let block = 0; block < bytes.length; block += size) {
     for (const place of places) {
       const [bits] = narrowF16([random.uniform(-max, max)]);

@@ -1,28 +1,12 @@
 /** The implementation of each operation on the WASM device, from the operation's folder in ops/. */
 import { adjustLogitsWasm } from "../../ops/adjust_logits/wasm.ts";
 import { headBackwardWasm, headWasm } from "../../ops/head/wasm.ts";
-import {
-  attentionBackwardWasm,
-  attentionWasm,
-  sinksBackwardWasm,
-} from "../../ops/attention/wasm.ts";
+import * as attention from "../../ops/attention/wasm.ts";
 import { attentionDecodeWasm } from "../../ops/attention_decode/wasm.ts";
 import { dropoutWasm } from "../../ops/dropout/wasm.ts";
 import { decodeLayerWasm } from "../../ops/decode_layer/wasm.ts";
-import {
-  addWasm,
-  copyWasm,
-  fillWasm,
-  multiplyWasm,
-  softCapBackwardWasm,
-  softCapWasm,
-} from "../../ops/elementwise/wasm.ts";
-import {
-  expertGradientWasm,
-  expertMatmulWasm,
-  routeBackwardWasm,
-  routeWasm,
-} from "../../ops/experts/wasm.ts";
+import * as elementwise from "../../ops/elementwise/wasm.ts";
+import * as experts from "../../ops/experts/wasm.ts";
 import { deltaRuleBackwardWasm, deltaRuleWasm } from "../../ops/delta_rule/wasm.ts";
 import { shortConvBackwardWasm, shortConvWasm } from "../../ops/short_conv/wasm.ts";
 import { matmulWasm, packWeightWasm } from "../../ops/matmul/wasm.ts";
@@ -58,9 +42,9 @@ export const wasmOps: { [K in OpName]: WasmOp<Ops[K]> } = {
   swiglu_backward: swigluBackwardWasm,
   gelu: geluWasm,
   gelu_backward: geluBackwardWasm,
-  attention: attentionWasm,
-  attention_backward: attentionBackwardWasm,
-  sinks_backward: sinksBackwardWasm,
+  attention: attention.attentionWasm,
+  attention_backward: attention.attentionBackwardWasm,
+  sinks_backward: attention.sinksBackwardWasm,
   attention_decode: attentionDecodeWasm,
   decode_layer: decodeLayerWasm,
   gather_rows: gatherRowsWasm,
@@ -74,18 +58,18 @@ export const wasmOps: { [K in OpName]: WasmOp<Ops[K]> } = {
   sum_squares: sumSquaresWasm,
   widen_bf16: widenBf16Wasm,
   round_bf16: roundBf16Wasm,
-  add: addWasm,
-  copy: copyWasm,
-  fill: fillWasm,
-  multiply: multiplyWasm,
-  soft_cap: softCapWasm,
-  soft_cap_backward: softCapBackwardWasm,
+  add: elementwise.addWasm,
+  copy: elementwise.copyWasm,
+  fill: elementwise.fillWasm,
+  multiply: elementwise.multiplyWasm,
+  soft_cap: elementwise.softCapWasm,
+  soft_cap_backward: elementwise.softCapBackwardWasm,
   short_conv: shortConvWasm,
   short_conv_backward: shortConvBackwardWasm,
-  route: routeWasm,
-  route_backward: routeBackwardWasm,
-  expert_matmul: expertMatmulWasm,
-  expert_gradient: expertGradientWasm,
+  route: experts.routeWasm,
+  route_backward: experts.routeBackwardWasm,
+  expert_matmul: experts.expertMatmulWasm,
+  expert_gradient: experts.expertGradientWasm,
   delta_rule: deltaRuleWasm,
   delta_rule_backward: deltaRuleBackwardWasm,
   head: headWasm,

@@ -23,7 +23,6 @@ import { popError } from "./quirks.ts";
 import { printTime, printTimesAtClose, type Time } from "../times.ts";
 import { lostError, unitName, type WebgpuCounters } from "./device_reports.ts";
 import { HostReads } from "./host_reads.ts";
-import { Readback } from "./readback.ts";
 import { Recorder } from "./recorder.ts";
 import { type Rehearsal, rehearsing } from "./rehearsal.ts";
 import type { RecordedCall } from "../../ops/common/recorded_call.ts";
@@ -111,7 +110,7 @@ export class WebgpuDevice extends TensorBytes implements Device, WebgpuContext {
     const create = (bytes: number, label: string) => this.#createBuffer(bytes, label);
     this.#pool = new BufferPool(create, IDLE_BYTES, this.largestTensor);
     this.#recorder = new Recorder(gpu, tracer, (message) => this.#fail(message));
-    this.#reads = new HostReads(new Readback(gpu), {
+    this.#reads = new HostReads(gpu, {
       waitsForCopy: name === "vulkan",
       submit: (tensors = []) => {
         for (const tensor of tensors) this.#clearIfStale(tensor);

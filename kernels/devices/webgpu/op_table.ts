@@ -5,31 +5,15 @@ import { attentionBackwardWebgpu, attentionWebgpu } from "../../ops/attention/we
 import { sinksBackwardWebgpu } from "../../ops/attention/sinks.wgsl.ts";
 import { attentionDecodeWebgpu } from "../../ops/attention_decode/webgpu.ts";
 import { dropoutWebgpu } from "../../ops/dropout/webgpu.ts";
-import {
-  addWebgpu,
-  copyWebgpu,
-  fillWebgpu,
-  multiplyWebgpu,
-  softCapBackwardWebgpu,
-  softCapWebgpu,
-} from "../../ops/elementwise/webgpu.ts";
-import {
-  expertGradientWebgpu,
-  expertMatmulWebgpu,
-  routeBackwardWebgpu,
-  routeWebgpu,
-} from "../../ops/experts/webgpu.ts";
+import * as elementwise from "../../ops/elementwise/webgpu.ts";
+import * as experts from "../../ops/experts/webgpu.ts";
 import { deltaRuleBackwardWebgpu, deltaRuleWebgpu } from "../../ops/delta_rule/webgpu.ts";
 import { shortConvBackwardWebgpu, shortConvWebgpu } from "../../ops/short_conv/webgpu.ts";
 import { matmulWebgpu, packWeightWebgpu } from "../../ops/matmul/webgpu.ts";
 import { headBackwardWebgpu, headWebgpu } from "../../ops/head/webgpu.ts";
 import { geluBackwardWebgpu, geluWebgpu } from "../../ops/gelu/webgpu.ts";
 import { addBiasBackwardWebgpu, addBiasWebgpu } from "../../ops/bias/webgpu.ts";
-import {
-  doraGainWebgpu,
-  scaleColumnsBackwardWebgpu,
-  scaleColumnsWebgpu,
-} from "../../ops/dora/webgpu.ts";
+import * as dora from "../../ops/dora/webgpu.ts";
 import { layernormBackwardWebgpu, layernormWebgpu } from "../../ops/layernorm/webgpu.ts";
 import type { OpName, Ops } from "../../ops/ops.ts";
 import { adamwWebgpu, sumSquaresWebgpu } from "../../ops/optimizer/webgpu.ts";
@@ -37,11 +21,7 @@ import { adamw8bitWebgpu } from "../../ops/adamw_8bit/webgpu.ts";
 import { roundBf16Webgpu, widenBf16Webgpu } from "../../ops/bf16_weights/webgpu.ts";
 import { rmsnormBackwardWebgpu, rmsnormWebgpu } from "../../ops/rmsnorm/webgpu.ts";
 import { ropeWebgpu } from "../../ops/rope/webgpu.ts";
-import {
-  gatherRowsWebgpu,
-  scatterAddRowsWebgpu,
-  scatterRowsWebgpu,
-} from "../../ops/rows/webgpu.ts";
+import * as rows from "../../ops/rows/webgpu.ts";
 import { sampleWebgpu } from "../../ops/sample/webgpu.ts";
 import { swigluBackwardWebgpu, swigluWebgpu } from "../../ops/swiglu/webgpu.ts";
 import type { WebgpuOp } from "../../ops/common/webgpu_op.ts";
@@ -58,9 +38,9 @@ const OPS: CardOps = {
   layernorm_backward: layernormBackwardWebgpu,
   add_bias: addBiasWebgpu,
   add_bias_backward: addBiasBackwardWebgpu,
-  dora_gain: doraGainWebgpu,
-  scale_columns: scaleColumnsWebgpu,
-  scale_columns_backward: scaleColumnsBackwardWebgpu,
+  dora_gain: dora.doraGainWebgpu,
+  scale_columns: dora.scaleColumnsWebgpu,
+  scale_columns_backward: dora.scaleColumnsBackwardWebgpu,
   rope: ropeWebgpu,
   swiglu: swigluWebgpu,
   swiglu_backward: swigluBackwardWebgpu,
@@ -70,9 +50,9 @@ const OPS: CardOps = {
   attention_backward: attentionBackwardWebgpu,
   sinks_backward: sinksBackwardWebgpu,
   attention_decode: attentionDecodeWebgpu,
-  gather_rows: gatherRowsWebgpu,
-  scatter_rows: scatterRowsWebgpu,
-  scatter_add_rows: scatterAddRowsWebgpu,
+  gather_rows: rows.gatherRowsWebgpu,
+  scatter_rows: rows.scatterRowsWebgpu,
+  scatter_add_rows: rows.scatterAddRowsWebgpu,
   head: headWebgpu,
   head_backward: headBackwardWebgpu,
   sample: sampleWebgpu,
@@ -83,18 +63,18 @@ const OPS: CardOps = {
   sum_squares: sumSquaresWebgpu,
   widen_bf16: widenBf16Webgpu,
   round_bf16: roundBf16Webgpu,
-  add: addWebgpu,
-  copy: copyWebgpu,
-  fill: fillWebgpu,
-  multiply: multiplyWebgpu,
-  soft_cap: softCapWebgpu,
-  soft_cap_backward: softCapBackwardWebgpu,
+  add: elementwise.addWebgpu,
+  copy: elementwise.copyWebgpu,
+  fill: elementwise.fillWebgpu,
+  multiply: elementwise.multiplyWebgpu,
+  soft_cap: elementwise.softCapWebgpu,
+  soft_cap_backward: elementwise.softCapBackwardWebgpu,
   short_conv: shortConvWebgpu,
   short_conv_backward: shortConvBackwardWebgpu,
-  route: routeWebgpu,
-  route_backward: routeBackwardWebgpu,
-  expert_matmul: expertMatmulWebgpu,
-  expert_gradient: expertGradientWebgpu,
+  route: experts.routeWebgpu,
+  route_backward: experts.routeBackwardWebgpu,
+  expert_matmul: experts.expertMatmulWebgpu,
+  expert_gradient: experts.expertGradientWebgpu,
   delta_rule: deltaRuleWebgpu,
   delta_rule_backward: deltaRuleBackwardWebgpu,
 };

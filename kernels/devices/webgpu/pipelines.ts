@@ -44,19 +44,16 @@ export const PARAMS_SLOT = 256;
 const MAX_GROUPS = 16_384;
 
 export class Pipelines {
-  readonly #device: Gpu;
-  readonly #params: GpuBuffer;
-  readonly #onError: (message: string) => void;
   readonly #byKernel = new Map<Kernel, KnownKernel>();
   readonly #byText = new Map<string, Pipeline>();
   readonly #layouts = new Map<string, { group: GpuObject; whole: GpuObject }>();
   #groupCount = 0;
 
-  constructor(device: Gpu, params: GpuBuffer, onError: (message: string) => void) {
-    this.#device = device;
-    this.#params = params;
-    this.#onError = onError;
-  }
+  constructor(
+    private readonly device: Gpu,
+    private readonly params: GpuBuffer,
+    private readonly onError: (message: string) => void,
+  ) {}
 
   /** Number of pipelines that were created. */
   get size(): number {
@@ -97,7 +94,7 @@ export class Pipelines {
 
   #group({ pattern: { standsFor }, layout }: Pipeline, tensors: readonly WebgpuTensor[]) {
     const entries: GpuBindEntry[] = [
-      { binding: 0, resource: { buffer: this.#params, offset: 0, size: PARAMS_SLOT } },
+      { binding: 0, resource: { buffer: this.params, offset: 0, size: PARAMS_SLOT } },
     ];
     tensors.forEach((tensor, i) => {
       if (standsFor[i] !== i) return;
@@ -112,7 +109,7 @@ export class Pipelines {
       const resource = { buffer: tensor.block.buffer.gpu, offset: 4 * tensor.offset, size };
       entries.push({ binding: i + 1, resource });
     });
-    return this.#device.createBindGroup({ layout, entries });
+    return this.device.createBindGroup({ layout, entries });
   }
 
   /** Drops all bind groups, since they keep the memory of destroyed buffers. */
@@ -129,16 +126,16 @@ export class Pipelines {
     const known = this.#byText.get(code);
     if (known !== undefined) return known;
     const { group, whole } = this.#layout(pattern);
-    this.#device.pushErrorScope("validation");
-    const module = this.#device.createShaderModule({ code, label: kernel.name });
-    const gpu = this.#device.createComputePipeline({
+    this.device.pushErrorScope("validation");
+    const module = this.device.createShaderModule({ code, label: kernel.name });
+    const gpu = this.device.createComputePipeline({
       layout: whole,
       compute: { module, entryPoint: "main" },
       label: kernel.name,
     });
-    popError(this.#device).then((error) => {
+    popError(this.device).then((error) => {
       if (error !== null) {
-        this.#onError(`the kernel ${kernel.name} does not compile:\n${error.message.trim()}`);
+        this.onError(`the kernel ${kernel.name} does not compile:\n${error.message.trim()}`);
       }
     }, () => {});
     const pipeline = { gpu, layout: group, pattern };
@@ -160,8 +157,8 @@ export class Pipelines {
         const type = writable[i] ? "storage" as const : "read-only-storage" as const;
         entries.push({ binding: i + 1, visibility: GPUShaderStage.COMPUTE, buffer: { type } });
       });
-      const group = this.#device.createBindGroupLayout({ entries });
-      const whole = this.#device.createPipelineLayout({ bindGroupLayouts: [group] });
+      const group = this.device.createBindGroupLayout({ entries });
+      const whole = this.device.createPipelineLayout({ bindGroupLayouts: [group] });
       this.#layouts.set(key, found = { group, whole });
     }
     return found;

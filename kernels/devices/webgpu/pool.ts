@@ -18,9 +18,6 @@ export function sizeClass(bytes: number): number {
 
 export class BufferPool {
   readonly #idle = new Map<number, PooledBuffer[]>();
-  readonly #create: (bytes: number, label: string) => GpuBuffer;
-  readonly #maxIdleBytes: number;
-  readonly #maxBufferBytes: number;
   #nextId = 0;
   #idleBytes = 0;
   #heldBytes = 0;
@@ -30,14 +27,10 @@ export class BufferPool {
    * @param maxBufferBytes maximum size of a buffer; the last size class ends there
    */
   constructor(
-    create: (bytes: number, label: string) => GpuBuffer,
-    maxIdleBytes: number,
-    maxBufferBytes = Infinity,
-  ) {
-    this.#create = create;
-    this.#maxIdleBytes = maxIdleBytes;
-    this.#maxBufferBytes = maxBufferBytes;
-  }
+    private readonly create: (bytes: number, label: string) => GpuBuffer,
+    private readonly maxIdleBytes: number,
+    private readonly maxBufferBytes = Infinity,
+  ) {}
 
   /** Bytes of all buffers, including idle ones. */
   get heldBytes(): number {
@@ -46,13 +39,13 @@ export class BufferPool {
 
   /** Takes a buffer. `isNew` means that it was never used and contains zeros. */
   take(bytes: number, label: string): { buffer: PooledBuffer; isNew: boolean } {
-    const size = Math.min(sizeClass(bytes), this.#maxBufferBytes);
+    const size = Math.min(sizeClass(bytes), this.maxBufferBytes);
     const idle = this.#idle.get(size)?.pop();
     if (idle !== undefined) {
       this.#idleBytes -= size;
       return { buffer: idle, isNew: false };
     }
-    const buffer = { gpu: this.#create(size, label), bytes: size, id: this.#nextId++, usedIn: -1 };
+    const buffer = { gpu: this.create(size, label), bytes: size, id: this.#nextId++, usedIn: -1 };
     this.#heldBytes += size;
     return { buffer, isNew: true };
   }
@@ -66,7 +59,7 @@ export class BufferPool {
 
   /** Whether there are more idle bytes than should be kept. */
   get overfull(): boolean {
-    return this.#idleBytes > this.#maxIdleBytes;
+    return this.#idleBytes > this.maxIdleBytes;
   }
 
   /**

@@ -22,15 +22,12 @@ export class Recorder {
   /** Number of dispatches and submits since the device was created. */
   dispatches = 0;
   submits = 0;
-  readonly #device: Gpu;
   readonly #params: GpuBuffer;
   // `writeBuffer` of Deno 2.6 does not accept an ArrayBuffer.
   readonly #paramBytes = new Uint8Array(SLOTS * PARAMS_SLOT);
   readonly #paramView = new DataView(this.#paramBytes.buffer);
   readonly #upload: GpuBuffer;
   readonly #uploadBytes = new Uint8Array(UPLOAD_BYTES);
-  readonly #tracer: Tracer | null;
-  readonly #onError: (message: string) => void;
   #encoder: GpuEncoder | null = null;
   #pass: GpuPass | null = null;
   #slot = 0;
@@ -40,13 +37,10 @@ export class Recorder {
   #names: string[] = [];
 
   constructor(
-    device: Gpu,
-    tracer: Tracer | null,
-    onError: (message: string) => void,
+    private readonly device: Gpu,
+    private readonly tracer: Tracer | null,
+    private readonly onError: (message: string) => void,
   ) {
-    this.#device = device;
-    this.#tracer = tracer;
-    this.#onError = onError;
     this.#params = device.createBuffer({
       size: SLOTS * PARAMS_SLOT,
       usage: GPUBufferUsage.UNIFORM | GPUBufferUsage.COPY_DST,
@@ -70,7 +64,7 @@ export class Recorder {
     y: number,
   ): void {
     const { pipeline, group } = this.pipelines.bind(kernel, tensors);
-    if (this.#slot === SLOTS || this.#tracer?.full) this.submit();
+    if (this.#slot === SLOTS || this.tracer?.full) this.submit();
     let at = PARAMS_SLOT * this.#slot++;
     const offset = at;
     for (const [name, type] of kernel.paramTypes) {
@@ -78,13 +72,13 @@ export class Recorder {
       else this.#paramView.setUint32(at, params![name]!, true);
       at += 4;
     }
-    const pass = this.#tracer === null
+    const pass = this.tracer === null
       ? this.#openPass()
       : this.#tracedPass(kernel.name, tensors, flops);
     pass.setPipeline(pipeline);
     pass.setBindGroup(0, group, [offset]);
     pass.dispatchWorkgroups(x, y);
-    if (this.#tracer !== null) this.#endPass();
+    if (this.tracer !== null) this.#endPass();
     for (const { block } of tensors) block.buffer.usedIn = this.#recording;
     this.#names.push(kernel.name);
     this.dispatches++;
@@ -103,18 +97,14 @@ export class Recorder {
     if (buffer.usedIn !== this.#recording) {
       for (let done = 0; done < data.byteLength; done += STAGED_BYTES) {
         const part = data.subarray(done, done + STAGED_BYTES);
-        this.#device.queue.writeBuffer(buffer.gpu, offset + done, part);
+        this.device.queue.writeBuffer(buffer.gpu, offset + done, part);
         this.#staged += part.byteLength;
         if (this.#staged >= STAGED_BYTES) this.submit(true);
       }
       return;
     }
-    if (data.byteLength > UPLOAD_BYTES / 4) {
-      this.submit();
-      this.write(buffer, offset, data);
-      return;
-    }
-    if (this.#uploaded + data.byteLength > UPLOAD_BYTES) {
+    const isFull = this.#uploaded + data.byteLength > UPLOAD_BYTES;
+    if (isFull || data.byteLength > UPLOAD_BYTES / 4) {
       this.submit();
       this.write(buffer, offset, data);
       return;
@@ -139,7 +129,7 @@ export class Recorder {
     this.#endPass();
     const encoder = this.#encoder;
     if (encoder === null && !always && this.#staged === 0) return;
-    const { queue } = this.#device;
+    const { queue } = this.device;
     if (this.#slot > 0) {
       queue.writeBuffer(this.#params, 0, this.#paramBytes, 0, this.#slot * PARAMS_SLOT);
     }
@@ -147,18 +137,18 @@ export class Recorder {
       queue.writeBuffer(this.#upload, 0, this.#uploadBytes, 0, this.#uploaded);
     }
     const names = this.#names;
-    this.#device.pushErrorScope("validation");
+    this.device.pushErrorScope("validation");
     try {
-      if (encoder !== null) this.#tracer?.resolve(encoder);
+      if (encoder !== null) this.tracer?.resolve(encoder);
       queue.submit(encoder === null ? [] : [encoder.finish()]);
     } catch (error) {
       // The commands belong to a lost device.
-      this.#onError(`${(error as Error).message}\nrecorded: ${summary(names)}`);
+      this.onError(`${(error as Error).message}\nrecorded: ${summary(names)}`);
     }
-    popError(this.#device).then((error) => {
-      if (error !== null) this.#onError(`${error.message.trim()}\nrecorded: ${summary(names)}`);
+    popError(this.device).then((error) => {
+      if (error !== null) this.onError(`${error.message.trim()}\nrecorded: ${summary(names)}`);
     }, () => {});
-    this.#tracer?.collect();
+    this.tracer?.collect();
     this.#encoder = null;
     this.#slot = 0;
     this.#uploaded = 0;
@@ -174,7 +164,7 @@ export class Recorder {
   }
 
   #open(): GpuEncoder {
-    return this.#encoder ??= this.#device.createCommandEncoder();
+    return this.#encoder ??= this.device.createCommandEncoder();
   }
 
   #openPass(): GpuPass {
@@ -187,7 +177,7 @@ export class Recorder {
     flops: number,
   ): GpuPass {
     const bytes = tensors.reduce((sum, { length }) => sum + 4 * length, 0);
-    this.#pass = this.#open().beginComputePass(this.#tracer!.pass({ name, flops, bytes }));
+    this.#pass = this.#open().beginComputePass(this.tracer!.pass({ name, flops, bytes }));
     return this.#pass;
   }
 
