@@ -65,14 +65,24 @@ export function createInstance(): Instance {
   }
 }
 
+/**
+ * What a function lists, `size` bytes each: it gives the number of them, and writes them when it has
+ * room.
+ */
+function listed(size: number, list: (count: Bytes, out: Bytes) => void): { n: number; all: Bytes } {
+  const count = zeros(4);
+  list(count, null as unknown as Bytes);
+  const n = new DataView(count.buffer).getUint32(0, true), all = zeros(size * n);
+  if (n > 0) list(count, all);
+  return { n, all };
+}
+
 /** The devices of an instance: cards before software, in the order of the loader. */
 export function listPhysical(vulkan: Vulkan, instance: bigint): Physical[] {
-  const count = zeros(4), many = () => new DataView(count.buffer).getUint32(0, true);
-  const list = (out: Bytes) => vulkan.vkEnumeratePhysicalDevices(instance, count, out);
-  check("vkEnumeratePhysicalDevices", list(null as unknown as Bytes));
-  const handles = zeros(8 * many());
-  if (handles.length > 0) check("vkEnumeratePhysicalDevices", list(handles));
-  const found = [...new BigUint64Array(handles.buffer)].map((handle) => examine(vulkan, handle));
+  const { all } = listed(8, (count, out) => {
+    check("vkEnumeratePhysicalDevices", vulkan.vkEnumeratePhysicalDevices(instance, count, out));
+  });
+  const found = [...new BigUint64Array(all.buffer)].map((handle) => examine(vulkan, handle));
   // Discrete, integrated, virtual, others, and CPUs at the end.
   const rank = ({ type }: Physical) => [4, 1, 0, 2, 9][type] ?? 5;
   return found.sort((a, b) => rank(a) - rank(b));
@@ -141,15 +151,11 @@ function largestHeap(vulkan: Vulkan, handle: bigint): number {
 }
 
 function extensionsOf(vulkan: Vulkan, handle: bigint): Set<string> {
-  const { size } = vk.VkExtensionProperties, count = zeros(4);
-  const list = (out: Bytes) =>
-    check(
-      "vkEnumerateDeviceExtensionProperties",
-      vulkan.vkEnumerateDeviceExtensionProperties(handle, null, count, out),
-    );
-  list(null as unknown as Bytes);
-  const n = new DataView(count.buffer).getUint32(0, true), all = zeros(size * n);
-  list(all);
+  const { size } = vk.VkExtensionProperties;
+  const { n, all } = listed(size, (count, out) => {
+    const result = vulkan.vkEnumerateDeviceExtensionProperties(handle, null, count, out);
+    check("vkEnumerateDeviceExtensionProperties", result);
+  });
   return new Set(
     Array.from({ length: n }, (_, i) => textOf(all.subarray(size * i, size * i + 256))),
   );
@@ -304,10 +310,10 @@ function unitsOf(
 
 /** The first queue family that computes, with its time stamps' valid bits. */
 export function computeQueue(vulkan: Vulkan, device: Physical): { family: number; stamps: number } {
-  const Q = vk.VkQueueFamilyProperties, count = zeros(4);
-  vulkan.vkGetPhysicalDeviceQueueFamilyProperties(device.handle, count, null as unknown as Bytes);
-  const n = new DataView(count.buffer).getUint32(0, true), all = zeros(Q.size * n);
-  vulkan.vkGetPhysicalDeviceQueueFamilyProperties(device.handle, count, all);
+  const Q = vk.VkQueueFamilyProperties;
+  const { n, all } = listed(Q.size, (count, out) => {
+    vulkan.vkGetPhysicalDeviceQueueFamilyProperties(device.handle, count, out);
+  });
   const families = Array.from({ length: n }, (_, family) => ({
     family,
     flags: Q.number(all, "queueFlags", 0, Q.size * family),
