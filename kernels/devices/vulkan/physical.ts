@@ -66,8 +66,8 @@ export function createInstance(): Instance {
 }
 
 /**
- * What a function lists, `size` bytes each: it gives the number of them, and writes them when it has
- * room.
+ * What a function lists, `size` bytes each: it gives the number of them, and writes them when it
+ * has room.
  */
 function listed(size: number, list: (count: Bytes, out: Bytes) => void): { n: number; all: Bytes } {
   const count = zeros(4);

@@ -1,8 +1,8 @@
 /**
  * What the host reads of tensors: at once, or later, while the card goes on. An error of a read is
- * explained by what the device reports meanwhile. Data is copied through mappable buffers, which are
- * kept for later copies. `mapsAtOnce` in quirks.ts explains why `mapAsync` is only awaited for a
- * buffer's first mapping.
+ * explained by what the device reports meanwhile. Data is copied through mappable buffers, which
+ * are kept for later copies. `mapsAtOnce` in quirks.ts explains why `mapAsync` is only awaited for
+ * a buffer's first mapping.
  */
 import type { HostArray } from "../../tensor.ts";
 import type { Gpu, GpuBuffer } from "./gpu.ts";
