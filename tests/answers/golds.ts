@@ -50,17 +50,11 @@ function goldOf(random: RandomStream): Gold {
   if (kind < 6) return { kind: "tuple", items: distinct() };
   if (kind === 6) return { kind: "list", items: distinct() };
   if (kind === 7) {
-    const low = real(random), high = add(low, rational(BigInt(random.int(1, 90)), 7n));
-    const unbounded = random.chance(0.3);
-    return {
-      kind: "intervals",
-      parts: [{
-        low,
-        high: unbounded ? null : high,
-        lowIn: random.chance(0.5),
-        highIn: !unbounded && random.chance(0.5),
-      }],
-    };
+    const first = intervalFrom(real(random), random), parts = [first];
+    if (first.high !== null && random.chance(0.5)) {
+      parts.push(intervalFrom(add(first.high, rational(BigInt(random.int(1, 9)))), random));
+    }
+    return { kind: "intervals", parts };
   }
   if (kind === 8) {
     return { kind: "matrix", rows: [[real(random), real(random)], [real(random), real(random)]] };
@@ -72,6 +66,16 @@ function goldOf(random: RandomStream): Gold {
     kind: "equation",
     left: add(line[0]!, line[1]!),
     right: rational(BigInt(random.int(1, 60))),
+  };
+}
+
+function intervalFrom(low: Value, random: RandomStream): Interval {
+  const isBounded = random.chance(0.7);
+  return {
+    low,
+    high: isBounded ? add(low, rational(BigInt(random.int(1, 90)), 7n)) : null,
+    lowIn: random.chance(0.5),
+    highIn: isBounded && random.chance(0.5),
   };
 }
 
