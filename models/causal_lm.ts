@@ -35,9 +35,7 @@ import {
   adapterSpecs,
   arrangeWeights,
   baseSpecs,
-  headAdapter,
   initializeAdapter,
-  layerAdapters,
   maxLayerRank,
   type Network,
 } from "./network/weights/model_weights.ts";
@@ -133,12 +131,8 @@ export class CausalLM {
       maxRank: maxLayerRank(sizes.lora),
       tokenRows: base.tokenRows,
     };
-    const differs = sizes.saved.length > 0 || sizes.embedding !== null ||
-      headAdapter(sizes.lora) !== null;
-    const without = { lora: layerAdapters(sizes.lora), saved: [] };
-    this.#plain = differs
-      ? { ...this.#network, weights: arrangeWeights(parameters, config, without) }
-      : this.#network;
+    const weights = arrangeWeights(parameters, config, { lora: [], saved: [] });
+    this.#plain = { ...this.#network, weights, maxRank: 0 };
     this.#training = new Workspace(device, "training");
   }
 
@@ -336,7 +330,7 @@ export class CausalLM {
       balances = train && coefficient > 0;
     // A balance needs the routers of all layers before the backward of any.
     const trunk = kept === undefined || balances
-      ? trunkForward(network, workspace, packed, { adapter, keep, dropout, ownRows })
+      ? trunkForward(network, workspace, packed, { keep, dropout, ownRows })
       : trunkRestored(network, workspace, packed, { store: kept, groups, keep, ownRows });
     const head = new HeadPass(network, workspace, trunk, temperature, train);
     const pass = { packed, network, passes: { trunk, head } };
@@ -549,7 +543,7 @@ export class CausalLM {
   async rehearseGeneration(sizes: GenerationSizes, keep?: ActivationStore): Promise<void> {
     const { inference, copies } = this.#base, { copyBytes } = this.generationLimits;
     const packs = packedBytes(this.sizes) <= copyBytes;
-    const network = packs ? packWeights(this.#network, copies, { adapter: true }) : this.#network;
+    const network = packs ? packWeights(this.#network, copies) : this.#network;
     await rehearseGeneration(network, inference, sizes, keep);
   }
 
@@ -588,7 +582,7 @@ export class CausalLM {
   ): Promise<void> {
     if (adapter) updateAdapter(this.#network, this.#base.inference);
     const network = this.#coreFor(adapter), { inference } = this.#base;
-    return positionLogits(network, inference, ids, { adapter, from }, visit);
+    return positionLogits(network, inference, ids, from, visit);
   }
 
   /** Frees its tensors. The device stays open. */
@@ -648,7 +642,7 @@ async function positionLogits(
   network: Network,
   workspace: Workspace,
   ids: readonly number[],
-  options: { adapter: boolean; from: number },
+  from: number,
   visit: LogitsVisitor,
 ): Promise<void> {
   const { device, config } = network, vocab = config.vocabSize;
@@ -658,11 +652,10 @@ async function positionLogits(
   const packed = packGroups([group], limits);
   packed.lengths.fill(ids.length); // one text, in one pass
   const trunk = trunkForward(network, workspace, packed, {
-    adapter: options.adapter,
     keep: "none",
     ownRows: await ownRowsOf(network, () => packed.tokens),
   });
-  for (let begin = options.from; begin < ids.length; begin += CHUNK) {
+  for (let begin = from; begin < ids.length; begin += CHUNK) {
     const count = Math.min(CHUNK, ids.length - begin);
     const rows = Uint32Array.from({ length: count }, (_, i) => begin + i);
     const index = workspace.upload("head.index", rows);

@@ -153,7 +153,6 @@ export class Decoder {
     private readonly network: Network,
     private readonly workspace: Workspace,
     private readonly shape: DecoderShape,
-    private readonly adapter: boolean,
     keep?: ActivationStore,
   ) {
     const { slots, maxNewTokens, branchRows, promptRows, promptStates, stepsPerRead } = shape;
@@ -183,11 +182,11 @@ export class Decoder {
    * aligned row of the cache; without, the first one does and the others follow without gaps.
    */
   async prefill(prompts: readonly PrefillPrompt[]): Promise<Prefill> {
-    const { network, workspace, adapter } = this, { config } = network;
+    const { network, workspace } = this, { config } = network;
     // A batch that is larger than all before replaces workspace buffers that steps use, too.
     this.#layers = this.#scratch = null;
     const run = (batch: PackedBatch, options: Partial<TrunkOptions>) =>
-      trunkForward(network, workspace, batch, { adapter, keep: "none", ...options });
+      trunkForward(network, workspace, batch, { keep: "none", ...options });
     if (this.sharesPrefixes) {
       const batch = packPrefill(prompts, config), { lastPromptRow: lastRows } = batch;
       const stores = {
@@ -396,7 +395,6 @@ export class Decoder {
     if (!this.#fused) {
       this.#layers ??= network.weights.layers.map((_, l) =>
         layerActivations(workspace, network, l, slots, {
-          adapter: this.adapter,
           name: (activation) => bufferName(network.config, "none", l, activation),
         })
       );
@@ -554,7 +552,6 @@ export class Decoder {
       positions,
       h,
       room: slots,
-      adapter: this.adapter,
     });
     let output: Residual | null = null;
     for (const layer of layers) output = layerForward(pass, layer, output);

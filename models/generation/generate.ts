@@ -190,10 +190,10 @@ export function openGeneration(
   const read = options.activations === "int8" ? withInt8Activations(network) : network;
   const owner = {}, packs = packedBytes(sizes) <= copyBytes;
   const pack = () => {
-    if (options.adapter ?? true) updateAdapter(read, inference);
+    updateAdapter(read, inference);
     if (!packs) return read;
     copies.claim(owner);
-    return packWeights(read, copies, { adapter: options.adapter ?? true });
+    return packWeights(read, copies);
   };
   const model = pack();
   const { branches: slots, promptRows, maxNewTokens, adjusted = false } = room;
@@ -233,6 +233,6 @@ export function joinGeneration(
   updateAdapter(read, copies.workspace);
   if (packedBytes(sizes) > copyBytes) return generation.join(read, () => copies.dispose());
   const { separate = false } = options, { shared } = generation;
-  const packed = packWeights(read, copies, { adapter: true, separate, shared });
+  const packed = packWeights(read, copies, { separate, shared });
   return generation.join(packed, () => copies.dispose());
 }

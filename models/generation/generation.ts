@@ -96,8 +96,7 @@ export class Generation {
     /** @internal */
     readonly shared: SharedWeights,
   ) {
-    const { adapter = true, keep } = defaults;
-    this.#decoder = new Decoder(network, workspace, shape, adapter, keep);
+    this.#decoder = new Decoder(network, workspace, shape, defaults.keep);
     const { promptRows, promptStates } = shape, align = promptAlignment(network.config);
     const states = network.config.delta === undefined ? null : new RowAllocator(promptStates, 1);
     this.#promptRows = new RowAllocator(promptRows, align, states);
@@ -119,7 +118,7 @@ export class Generation {
    * @internal
    */
   join(network: Network, release: () => void): JoinedModel {
-    const decoder = new Decoder(network, this.workspace, this.shape, true);
+    const decoder = new Decoder(network, this.workspace, this.shape);
     this.#forgetSteps(); // buffers that its adapter needs larger have been replaced
     const joined: JoinedModel = {
       leave: () => {

@@ -92,19 +92,10 @@ function mergedBias(
 }
 
 export interface PackOptions {
-  adapter: boolean;
   /** Weights of another model, which are used where they are the same. */
   shared?: SharedWeights;
   /** Leaves adapters beside shared weights, and makes no copies with them merged in. */
   separate?: boolean;
-}
-
-/** The network without copies, with its adapters or (when `adapter` is false) without. */
-function asTheyAre(network: Network, adapter: boolean): Network {
-  if (adapter) return network;
-  const { config, weights } = network;
-  const layers = withLinears(config, weights, (linear) => ({ ...linear, lora: null }));
-  return { ...network, weights: { ...weights, layers, headLora: null } };
 }
 
 /**
@@ -114,27 +105,25 @@ function asTheyAre(network: Network, adapter: boolean): Network {
 export function packWeights(
   network: Network,
   copies: WeightCopies,
-  options: PackOptions,
+  { shared, separate = false }: PackOptions = {},
 ): Network {
   const { device, config, weights } = network, { workspace } = copies;
-  const { adapter, shared, separate = false } = options;
-  if (device.computeDtype === "bfloat16") return roundWeights(network, copies, options);
-  if (device.computeDtype === "float16") return asTheyAre(network, adapter);
+  if (device.computeDtype === "bfloat16") return roundWeights(network, copies, shared);
+  if (device.computeDtype === "float16") return network;
   const pack = (linear: Linear, layer: number, module: Module): Linear => {
-    const { inDim, outDim } = linear, lora = adapter ? linear.lora : null;
-    if (linear.experts !== null) return { ...linear, lora };
+    const { inDim, outDim, lora } = linear;
+    if (linear.experts !== null) return linear;
     let { weight } = linear;
     if (lora === null || separate) {
       const same = shared?.linear(linear, layer, module);
       if (same) return { ...same, lora };
     }
     if (linear.storage !== null) {
-      const stored = { ...linear, lora };
-      return separate ? stored : withPackedA(stored, layer, module, copies);
+      return separate ? linear : withPackedA(linear, layer, module, copies);
     }
     if (linear.inOut) {
       // Only [out, in] weights can be packed: these are merged only.
-      if (lora === null) return { ...linear, lora };
+      if (lora === null) return linear;
       weight = copies.buffer(linear, layer, module);
       mergeInto(device, linear, weight, true);
       return { ...linear, weight, bias: mergedBias(linear, layer, module, copies), lora: null };
@@ -150,8 +139,7 @@ export function packWeights(
   };
   const layers = withLinears(config, weights, pack);
   const { vocabSize: n, hiddenSize: k } = config;
-  const headLora = adapter ? weights.headLora : null;
-  const packed = { ...network, weights: { ...weights, layers, headLora } };
+  const { headLora } = weights, packed = { ...network, weights: { ...weights, layers } };
   if (weights.head.storage !== null) return packed;
   const sameHead = headLora === null ? shared?.head(network) : null;
   if (sameHead) return { ...packed, weights: { ...packed.weights, ...sameHead } };
@@ -178,14 +166,11 @@ function round(device: Device, x: Tensor, copy: Tensor, rest: Tensor, n: number)
   }
 }
 
-/**
- * The network with rounded copies of its float weights, with adapters or (when `adapter` is false)
- * without. It is valid as long as that of packWeights.
- */
+/** The network with rounded copies of its float weights; valid as long as that of packWeights. */
 function roundWeights(
   network: Network,
   copies: WeightCopies,
-  { adapter, shared }: { adapter: boolean; shared?: SharedWeights },
+  shared: SharedWeights | undefined,
 ): Network {
   const { device, config, weights } = network, { workspace } = copies;
   const rest = () => workspace.fixed("rest", PART / 2, "u32");
@@ -194,8 +179,7 @@ function roundWeights(
     round(device, value, copy, rest(), rows * width);
     return copy;
   };
-  const layers = withLinears(config, weights, (given, layer, module) => {
-    const linear: Linear = adapter ? given : { ...given, lora: null };
+  const layers = withLinears(config, weights, (linear, layer, module) => {
     const same = shared?.linear(linear, layer, module);
     if (same) return { ...same, lora: linear.lora };
     const { weight, storage, inOut, inDim, outDim, experts } = linear;
@@ -204,8 +188,8 @@ function roundWeights(
     const copy = copyOf(`${layer}.${module}`, weight, rows, width);
     return { ...linear, weight: copy, storage: TYPE };
   });
-  const headLora = adapter ? weights.headLora : null, sameHead = shared?.head(network);
-  if (sameHead) return { ...network, weights: { ...weights, layers, headLora, ...sameHead } };
+  const sameHead = shared?.head(network);
+  if (sameHead) return { ...network, weights: { ...weights, layers, ...sameHead } };
   const { vocabSize, hiddenSize } = config, { head } = weights;
   const roundsHead = head.storage == null && fitsType(TYPE, hiddenSize);
   return {
@@ -213,7 +197,6 @@ function roundWeights(
     weights: {
       ...weights,
       layers,
-      headLora,
       head: roundsHead
         ? { ...head, value: copyOf("head", head.value, vocabSize, hiddenSize), storage: TYPE }
         : head,

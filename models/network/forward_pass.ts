@@ -50,7 +50,6 @@ export type Keep = "all" | "inputs" | "none";
 export type SaveLayer = NonNullable<LayerPass["save"]>;
 
 export interface TrunkOptions {
-  adapter: boolean;
   keep: Keep;
   /** Dropout of the adapters' inputs; absent or null = none. */
   dropout?: AdapterDropout | null;
@@ -136,7 +135,7 @@ export function trunkForward(
   packed: PackedBatch,
   options: TrunkOptions,
 ): TrunkPass {
-  const { config, weights } = network, { rows } = packed, { adapter, keep } = options;
+  const { config, weights } = network, { rows } = packed, { keep } = options;
   const positions = workspace.upload("positions", packed.positions);
   const attention = packedAttention(network, workspace, packed, positions, options);
   const pass: LayerPass = {
@@ -146,7 +145,6 @@ export function trunkForward(
   };
   const layers = weights.layers.map((_, l) =>
     layerActivations(workspace, network, l, rows, {
-      adapter,
       name: (activation) => bufferName(config, keep, l, activation),
       own: keep === "all",
       provided: options.cached?.(l) ?? {},
@@ -154,10 +152,10 @@ export function trunkForward(
   );
   const tokens = workspace.upload("tokens", packed.tokens);
   uploadOwnRows(network, workspace, options.ownRows ?? null, rows);
-  embed(network, workspace, pass, { tokens, positions, h: layers[0]!.h, room: rows, adapter });
+  embed(network, workspace, pass, { tokens, positions, h: layers[0]!.h, room: rows });
   const some = options.lastRows === undefined
     ? null
-    : selectedRows(network, workspace, options.lastRows, adapter, attention);
+    : selectedRows(network, workspace, options.lastRows, attention);
   let output: Residual | null = null;
   for (const [l, layer] of layers.entries()) {
     output = l === layers.length - 1 && some !== null
@@ -182,7 +180,6 @@ function selectedRows(
   network: Network,
   workspace: Workspace,
   lastRows: Uint32Array,
-  adapter: boolean,
   attention: Required<PackedMixer>,
 ): SelectedRows {
   const rows = lastRows.length, last = network.config.numLayers - 1;
@@ -191,7 +188,6 @@ function selectedRows(
     index,
     rows,
     activations: layerActivations(workspace, network, last, rows, {
-      adapter,
       name: (activation) => `last.${bufferName(network.config, "none", last, activation)}`,
     }),
     attend: (all, some) => attention.lastRows(all, some, index, rows),
@@ -206,13 +202,12 @@ export function embed(
   network: Network,
   workspace: Workspace,
   pass: LayerPass,
-  { tokens, positions, h: out, room, adapter }: {
+  { tokens, positions, h: out, room }: {
     tokens: Tensor; // u32 [rows]
     positions: Tensor; // u32 [rows]
     h: Tensor; // [rows, d]
     /** Most rows with the workspace. */
     room: number;
-    adapter: boolean;
   },
 ): void {
   const { device, config, weights } = network, { rows, projected: spare } = pass;
@@ -224,7 +219,7 @@ export function embed(
   if (low !== null) addToEmbedding(device, low, workspace, { tokens, out, rows, d });
   const scale = scalarOf(config, "embedding");
   if (scale !== 1) device.run("add", { b: out, out, n, scale });
-  ownInputs(network, workspace, pass, { h: out, tokens, room, adapter });
+  ownInputs(network, workspace, pass, { h: out, tokens, room });
   if (weights.positions === null) return;
   lookUp(weights.positions, positions, spare);
   device.run("add", { a: out, b: spare, out, n });

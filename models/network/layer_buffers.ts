@@ -171,8 +171,6 @@ export type ActivationName =
   | `routing.${keyof Routing}`;
 
 export interface ActivationOptions {
-  /** False leaves `u` and `y` empty. */
-  adapter: boolean;
   /** Name of a buffer. Layers with equal names share it. */
   name: (activation: ActivationName) => string;
   /** Whether the buffers are this layer's alone: others have room for the largest layer. */
@@ -186,7 +184,7 @@ export function layerActivations(
   { config, weights: { layers }, maxRank }: Pick<Network, "config" | "weights" | "maxRank">,
   layer: number,
   rows: number,
-  { adapter, name, own = false, provided = {} }: ActivationOptions,
+  { name, own = false, provided = {} }: ActivationOptions,
 ): LayerActivations {
   const weights = layers[layer]!;
   const get = (activation: ActivationName, width: number) =>
@@ -203,9 +201,7 @@ export function layerActivations(
       mean: norm.bias === null ? null : get(`mean.${part}`, norm.repeats),
       rho: get(`rho.${part}`, norm.repeats),
     }]);
-  const adapted = modulesOf(config, layer).filter((module) =>
-    adapter && weights[module].lora !== null
-  );
+  const adapted = modulesOf(config, layer).filter((module) => weights[module].lora !== null);
   // A shared buffer has the same size for all layers, so it has room for the largest rank.
   const u = adapted.map((module) => [
     module,

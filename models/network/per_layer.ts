@@ -63,7 +63,7 @@ export function ownInputs(
   network: Network,
   workspace: Workspace,
   { rows, dropout, perLayer }: LayerPass,
-  { h, tokens, room, adapter }: { h: Tensor; tokens: Tensor; room: number; adapter: boolean },
+  { h, tokens, room }: { h: Tensor; tokens: Tensor; room: number },
 ): void {
   if (perLayer === null) return;
   const { device, config: { hiddenSize }, weights } = network, { out, piece } = perLayer;
@@ -73,8 +73,7 @@ export function ownInputs(
     const { value, storage } = table, place = { index: tokens, out: all.rows, rows, d };
     device.run("gather_rows", { table: value, ...weightType(storage), ...place });
   }
-  const low = adapter ? { u: all.u, y: all.y } : { u: null, y: null };
-  linearForward(device, model, { x: h, out: raw, ...low, rows, dropout });
+  linearForward(device, model, { x: h, out: raw, u: all.u, y: all.y, rows, dropout });
   device.run("add", { b: raw, out: raw, n, scale: hiddenSize ** -0.5 });
   normForward(device, { norm, mean: null, rho }, { x: raw, out, rows });
   device.run("add", { a: out, b: all.rows, out, n, scale: piece ** 0.5 });

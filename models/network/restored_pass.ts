@@ -72,7 +72,6 @@ export function trunkRestored(
   const pass = layerPass(network, workspace, rows, attention.forward);
   const layers = weights.layers.map((_, l) =>
     layerActivations(workspace, network, l, rows, {
-      adapter: true,
       // Those of the first layer of a pass that keeps its own.
       name: (activation) => bufferName(config, keep, 0, activation),
     })
@@ -85,7 +84,6 @@ export function trunkRestored(
       positions,
       h: layers[0]!.h,
       room: rows,
-      adapter: true,
     });
   }
   const restore = (layer: number) => {

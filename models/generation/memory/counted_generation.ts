@@ -68,7 +68,7 @@ function countedModel(sizes: ModelSizes): CountedModel {
   const plain = countedNetwork(sizes, byOwner), { device } = plain;
   const before = device.allocatedBytes, copies = new WeightCopies(device);
   updateAdapter(plain, copies.workspace);
-  const packedNetwork = packWeights(plain, copies, { adapter: true });
+  const packedNetwork = packWeights(plain, copies);
   const packed = device.allocatedBytes - before, fits = packed <= MAX_COPY_BYTES;
   if (!fits) copies.dispose();
   const network = { ...(fits ? packedNetwork : plain), device };
@@ -136,7 +136,7 @@ export async function rehearseGeneration(
     stepsPerRead: stepsPerRead(device),
     groupsPrompts: true,
   };
-  const decoder = new Decoder(network, workspace, shape, true, keep);
+  const decoder = new Decoder(network, workspace, shape, keep);
   const rows = Math.max(1, Math.min(passRows, promptRows));
   const count = Math.max(Math.min(branches, rows), Math.ceil(rows / maxLength));
   const prompts = promptsOf(rows, count, (promptId) => promptId % vocabSize);
