@@ -94,86 +94,59 @@ class Machine {
     return value;
   }
 
+  /** What each opcode does; some are followed by a number or a text. */
+  readonly #opcodes: Readonly<Record<string, () => void>> = {
+    "\x80": () => {
+      const protocol = this.#u8();
+      if (protocol > 5) throw this.#senseless(`is of protocol ${protocol}`);
+    },
+    "(": () => this.#stack.push(MARK),
+    "N": () => this.#stack.push(null),
+    "\x88": () => this.#stack.push(true),
+    "\x89": () => this.#stack.push(false),
+    "K": () => this.#stack.push(this.#u8()),
+    "M": () => this.#stack.push(this.#view.getUint16(this.#take(2), true)),
+    "J": () => this.#stack.push(this.#view.getInt32(this.#take(4), true)),
+    "\x8a": () => this.#stack.push(this.#long(this.#u8())),
+    "G": () => this.#stack.push(this.#view.getFloat64(this.#take(8))),
+    "X": () => this.#stack.push(this.#string(this.#u32())),
+    "T": () => this.#stack.push(this.#string(this.#u32())),
+    "U": () => this.#stack.push(this.#string(this.#u8())),
+    "]": () => this.#stack.push([]),
+    ")": () => this.#stack.push([]),
+    "}": () => this.#stack.push(new Map()),
+    "t": () => this.#stack.push(this.#untilMark()),
+    "\x85": () => this.#stack.push(this.#popMany(1)),
+    "\x86": () => this.#stack.push(this.#popMany(2)),
+    "\x87": () => this.#stack.push(this.#popMany(3)),
+    "a": () => this.#append([this.#pop()]),
+    "e": () => this.#append(this.#untilMark()),
+    "s": () => this.#setItems(this.#popMany(2)),
+    "u": () => this.#setItems(this.#untilMark()),
+    "q": () => this.#remember(this.#u8()),
+    "r": () => this.#remember(this.#u32()),
+    "h": () => this.#recall(this.#u8()),
+    "j": () => this.#recall(this.#u32()),
+    "c": () => this.#global(),
+    "Q": () => this.#stack.push(this.rules.persistent(this.#pop())),
+    "R": () => this.#call(),
+    "b": () => this.#build(),
+  };
+
   /** Runs one opcode; false at the end. */
   step(): boolean {
-    const opcode = String.fromCharCode(this.#view.getUint8(this.#take(1)));
-    if (opcode === "\x81" && this.rules.mayHold !== undefined) return this.#instance();
-    switch (opcode) {
-      case ".":
-        return false;
-      case "\x80": {
-        const protocol = this.#u8();
-        if (protocol > 5) throw this.#senseless(`is of protocol ${protocol}`);
-        return true;
-      }
-      case "(":
-        this.#stack.push(MARK);
-        return true;
-      case "N":
-        return this.#push(null);
-      case "\x88":
-        return this.#push(true);
-      case "\x89":
-        return this.#push(false);
-      case "K":
-        return this.#push(this.#u8());
-      case "M":
-        return this.#push(this.#view.getUint16(this.#take(2), true));
-      case "J":
-        return this.#push(this.#view.getInt32(this.#take(4), true));
-      case "\x8a":
-        return this.#push(this.#long(this.#u8()));
-      case "G":
-        return this.#push(this.#view.getFloat64(this.#take(8)));
-      case "X":
-      case "T":
-        return this.#push(this.#string(this.#view.getUint32(this.#take(4), true)));
-      case "U":
-        return this.#push(this.#string(this.#u8()));
-      case "]":
-      case ")":
-        return this.#push([]);
-      case "}":
-        return this.#push(new Map());
-      case "t":
-        return this.#push(this.#untilMark());
-      case "\x85":
-        return this.#push(this.#popMany(1));
-      case "\x86":
-        return this.#push(this.#popMany(2));
-      case "\x87":
-        return this.#push(this.#popMany(3));
-      case "a":
-        return this.#append([this.#pop()]);
-      case "e":
-        return this.#append(this.#untilMark());
-      case "s":
-        return this.#setItems(this.#popMany(2));
-      case "u":
-        return this.#setItems(this.#untilMark());
-      case "q":
-        return this.#remember(this.#u8());
-      case "r":
-        return this.#remember(this.#view.getUint32(this.#take(4), true));
-      case "h":
-        return this.#recall(this.#u8());
-      case "j":
-        return this.#recall(this.#view.getUint32(this.#take(4), true));
-      case "c":
-        return this.#global();
-      case "Q":
-        return this.#push(this.rules.persistent(this.#pop()));
-      case "R":
-        return this.#call();
-      case "b":
-        return this.#build();
-      default:
-        throw new RgxError(
-          `${this.where}: the pickle uses opcode 0x${opcode.charCodeAt(0).toString(16)} at byte ` +
-            `${this.#at - 1}, which tensors do not need: refused`,
-          { advice: "Take the model as safetensors, or convert it in an environment you trust." },
-        );
+    const opcode = String.fromCharCode(this.#u8());
+    if (opcode === ".") return false;
+    if (opcode === "\x81" && this.rules.mayHold !== undefined) this.#instance();
+    else if (Object.hasOwn(this.#opcodes, opcode)) this.#opcodes[opcode]!();
+    else {
+      throw new RgxError(
+        `${this.where}: the pickle uses opcode 0x${opcode.charCodeAt(0).toString(16)} at byte ` +
+          `${this.#at - 1}, which tensors do not need: refused`,
+        { advice: "Take the model as safetensors, or convert it in an environment you trust." },
+      );
     }
+    return true;
   }
 
   #take(n: number): number {
@@ -185,6 +158,10 @@ class Machine {
 
   #u8(): number {
     return this.#view.getUint8(this.#take(1));
+  }
+
+  #u32(): number {
+    return this.#view.getUint32(this.#take(4), true);
   }
 
   #string(length: number): string {
@@ -210,11 +187,6 @@ class Machine {
     return line;
   }
 
-  #push(value: Pickled): true {
-    this.#stack.push(value);
-    return true;
-  }
-
   #pop(): Pickled {
     const value = this.#stack.pop();
     if (value === undefined || value === MARK) throw this.#senseless("takes what is not there");
@@ -233,35 +205,35 @@ class Machine {
     return this.#stack.splice(mark).slice(1) as Pickled[];
   }
 
-  #append(values: Pickled[]): true {
+  #append(values: Pickled[]): void {
     const list = this.#pop();
     if (!Array.isArray(list)) throw this.#senseless("appends to what is no list");
     for (const value of values) list.push(value);
-    return this.#push(list);
+    this.#stack.push(list);
   }
 
-  #setItems(values: Pickled[]): true {
+  #setItems(values: Pickled[]): void {
     const map = this.#pop();
     if (!(map instanceof Map) || values.length % 2 !== 0) {
       throw this.#senseless("sets items of what is no dictionary");
     }
     for (let i = 0; i < values.length; i += 2) map.set(values[i]!, values[i + 1]!);
-    return this.#push(map);
+    this.#stack.push(map);
   }
 
-  #remember(slot: number): true {
+  #remember(slot: number): void {
     const value = this.#pop();
     this.#memo.set(slot, value);
-    return this.#push(value);
+    this.#stack.push(value);
   }
 
-  #recall(slot: number): true {
+  #recall(slot: number): void {
     const value = this.#memo.get(slot);
     if (value === undefined) throw this.#senseless(`recalls value ${slot}, which is not there`);
-    return this.#push(value);
+    this.#stack.push(value);
   }
 
-  #global(): true {
+  #global(): void {
     const name = `${this.#line()} ${this.#line()}`;
     const { calls, names, mayHold } = this.rules;
     if (!calls.has(name) && !names.has(name) && !mayHold?.(name)) {
@@ -271,37 +243,34 @@ class Machine {
         { advice: "Take the model as safetensors, or convert it in an environment you trust." },
       );
     }
-    return this.#push({ kind: "global", name });
+    this.#stack.push({ kind: "global", name });
   }
 
-  #call(): true {
+  #call(): void {
     const args = this.#pop(), callee = this.#pop();
     const call = isGlobal(callee) ? this.rules.calls.get(callee.name) : undefined;
     if (call === undefined || !Array.isArray(args)) {
       throw this.#senseless("calls what cannot be called");
     }
-    return this.#push(call(args));
+    this.#stack.push(call(args));
   }
 
-  #instance(): true {
+  #instance(): void {
     const args = this.#pop(), callee = this.#pop();
     if (!isGlobal(callee) || !Array.isArray(args) || !this.rules.mayHold?.(callee.name)) {
       throw this.#senseless("makes an object of what is no class");
     }
-    return this.#push({ kind: "instance", className: callee.name, args, state: null });
+    this.#stack.push({ kind: "instance", className: callee.name, args, state: null });
   }
 
   /** Attributes of a dictionary (a state_dict's "_metadata") do not affect the tensors. */
-  #build(): true {
+  #build(): void {
     const state = this.#pop(), object = this.#pop();
-    if (isInstance(object)) {
-      object.state = state;
-      return this.#push(object);
-    }
-    if (!(object instanceof Map) || !(state instanceof Map)) {
+    if (isInstance(object)) object.state = state;
+    else if (!(object instanceof Map) || !(state instanceof Map)) {
       throw this.#senseless("sets the state of what has none");
     }
-    return this.#push(object);
+    this.#stack.push(object);
   }
 
   #senseless(what: string): RgxError {
