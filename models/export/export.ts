@@ -38,7 +38,6 @@ import { ADAPTER_TYPE, ggufAdapterTensors, LORA_ALPHA } from "../network/weights
 import { readGguf } from "../formats/gguf/gguf.ts";
 import { readImportance } from "../formats/gguf/importance.ts";
 import { ggufName } from "../formats/gguf/gguf_layout.ts";
-import { openWeightFiles } from "../formats/weight_files.ts";
 
 /** Options of `exportModel`. */
 export interface ExportOptions {
@@ -291,28 +290,18 @@ interface StoredTypes<T = FloatType> {
  * which represents every other type.
  */
 async function storedTypes(
-  { path, config }: Pick<ModelFolder, "path" | "config">,
+  { path, config, files }: Pick<ModelFolder, "path" | "config" | "files">,
 ): Promise<StoredTypes> {
-  const typeOf = path.endsWith(".gguf")
-    ? await ggufTypes(path, config)
-    : await folderTypes(path, config);
+  const gguf = path.endsWith(".gguf") ? (await readGguf(path)).tensors : null;
+  const typeOf = (tensor: ModelTensor) =>
+    (gguf === null ? files.dtype?.(tensor.name) : gguf.get(ggufName(config, tensor))?.type.name) ??
+      null;
   const found = { matrix: new Set<string | null>(), vector: new Set<string | null>() };
   for (const tensor of modelTensors(config)) {
-    (isMatrix(tensor) && tensor.part !== "conv" ? found.matrix : found.vector).add(
-      typeOf(tensor),
-    );
+    const isMatrixType = isMatrix(tensor) && tensor.part !== "conv";
+    found[isMatrixType ? "matrix" : "vector"].add(typeOf(tensor));
   }
   return { matrix: common(found.matrix), vector: common(found.vector) };
-}
-
-async function ggufTypes(path: string, config: ModelFolder["config"]) {
-  const { tensors } = await readGguf(path);
-  return (tensor: ModelTensor) => tensors.get(ggufName(config, tensor))?.type.name ?? null;
-}
-
-async function folderTypes(path: string, config: ModelFolder["config"]) {
-  const files = await openWeightFiles(path, config.tieWordEmbeddings);
-  return ({ name }: ModelTensor) => files.dtype(name);
 }
 
 function common(types: ReadonlySet<string | null>): FloatType {

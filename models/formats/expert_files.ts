@@ -78,32 +78,21 @@ class Joined implements TensorFile {
 }
 
 /** Experts of gpt-oss as [experts, out, in]: `read` gives the values of a file's tensor so. */
-class Converted implements TensorFile {
-  readonly label: string;
-  readonly tensors: ReadonlyMap<string, unknown>;
-
-  constructor(
-    private readonly file: TensorFile,
-    private readonly name: string,
-    private readonly dtype: string,
-    private readonly shape: readonly number[],
-    private readonly read: () => Promise<Bits>,
-  ) {
-    this.label = file.label;
-    this.tensors = new Map([[name, null]]);
-  }
-
-  info() {
-    return { name: this.name, dtype: this.dtype, shape: this.shape };
-  }
-
-  async floats(): Promise<Float32Array | Float64Array> {
-    return floatsOf(this.file.label, this.info(), (await this.read()).buffer);
-  }
-
-  async bytes(): Promise<Uint8Array<ArrayBuffer>> {
-    return new Uint8Array((await this.read()).buffer);
-  }
+function converted(
+  { label }: TensorFile,
+  name: string,
+  dtype: string,
+  shape: readonly number[],
+  read: () => Promise<Bits>,
+): TensorFile {
+  const info = { name, dtype, shape };
+  return {
+    label,
+    tensors: new Map([[name, null]]),
+    info: () => info,
+    floats: async () => floatsOf(label, info, (await read()).buffer),
+    bytes: async () => new Uint8Array((await read()).buffer),
+  };
 }
 
 /** The bits of elements, of any type. */
@@ -114,7 +103,7 @@ function transposed(file: TensorFile, from: string, to: string): TensorFile {
   const { dtype, shape } = file.info(from),
     [count, rows, width] = shape as [number, number, number];
   const size = DTYPE_BYTES[dtype as SafetensorsDType] as keyof typeof BITS;
-  return new Converted(file, to, dtype, [count, width, rows], async () => {
+  return converted(file, to, dtype, [count, width, rows], async () => {
     const bits = new BITS[size]((await file.bytes(from)).buffer);
     return transposeEach(bits, count, rows);
   });
@@ -159,7 +148,7 @@ function fromMxfp4(
     );
   }
   const [count, rows, perRow] = shape as [number, number, number];
-  return new Converted(file, to, "BF16", [count, rows, 32 * perRow], async () => {
+  return converted(file, to, "BF16", [count, rows, 32 * perRow], async () => {
     const codes = await file.bytes(blocks), exponents = await ofScales!.bytes(scales);
     // Those of each scale and code. Every one is a value of bfloat16: its upper half.
     const values = Float32Array.from(

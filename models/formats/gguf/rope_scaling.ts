@@ -6,6 +6,7 @@
 import { RgxError, UsageError } from "../../../core/errors.ts";
 import { parseJsonObject } from "../../../core/json_file.ts";
 import { type RopeConfig, ropeFrequencies } from "../../architectures/rope_frequencies.ts";
+import { ropeParameters } from "../../architectures/rope_config.ts";
 import { yarnMagnitude } from "../../architectures/rope_scaling.ts";
 import type { GgufFile } from "./gguf.ts";
 import { ggufArchitecture, shortest } from "./gguf_config.ts";
@@ -145,11 +146,8 @@ async function llama3Scaling(file: GgufFile): Promise<Record<string, unknown>> {
       note?.["original_max_position_embeddings"] ?? LLAMA3.originalMaxPositions,
     ),
   } as const;
-  const expected = ropeDivisors({
-    headDim: divisors.length * 2,
-    ropeTheta: Number(base),
-    ropeScaling: scaling,
-  });
+  const model = { headDim: divisors.length * 2, ropeTheta: Number(base) };
+  const expected = ropeDivisors({ ...model, ropeScaling: scaling });
   const same = divisors.every((divisor, i) => Math.abs(expected[i]! - divisor) <= 1e-4 * divisor);
   if (!same) {
     throw new UsageError(
@@ -157,11 +155,6 @@ async function llama3Scaling(file: GgufFile): Promise<Record<string, unknown>> {
       { advice: "Use the model's safetensors, whose config.json says how they are made." },
     );
   }
-  return {
-    rope_type: scaling.type,
-    factor: scaling.factor,
-    low_freq_factor: scaling.lowFreqFactor,
-    high_freq_factor: scaling.highFreqFactor,
-    original_max_position_embeddings: scaling.originalMaxPositions,
-  };
+  const { rope_theta: _, ...section } = ropeParameters({ ...model, ropeScaling: scaling });
+  return section;
 }
