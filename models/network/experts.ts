@@ -213,18 +213,10 @@ function orderOfB(
 ): Tensor {
   const length = experts * outDim * r, name = `experts.order.${outDim}.${r}.${reverse}`;
   if (workspace.has(name, length)) return workspace.get(name, length, "u32");
-  const order = new Uint32Array(length);
-  let ordered = 0;
-  for (let e = 0; e < experts; e++) {
-    for (let o = 0; o < outDim; o++) {
-      for (let j = 0; j < r; j++, ordered++) {
-        const at = (o * r + j) * experts + e;
-        if (reverse) order[at] = ordered;
-        else order[ordered] = at;
-      }
-    }
-  }
-  return workspace.upload(name, order);
+  // B is the transpose of the order of experts, element by element.
+  const width = reverse ? experts : outDim * r, height = length / width;
+  const at = (_: unknown, i: number) => (i % width) * height + Math.floor(i / width);
+  return workspace.upload(name, Uint32Array.from({ length }, at));
 }
 
 type ExpertWorkspace = NonNullable<LayerPass["experts"]>["workspace"];

@@ -16,6 +16,7 @@ import {
 } from "../../architectures/mod.ts";
 import { isParameter, matrixCount } from "../../architectures/mixtures.ts";
 import type { ModelConfig } from "../../architectures/model_config.ts";
+import { transposeEach } from "../../formats/expert_files.ts";
 import type { GgufFile } from "../../formats/gguf/gguf.ts";
 import {
   type GgufLayout,
@@ -42,18 +43,6 @@ export const ADAPTER_TYPE = "adapter.type", LORA_ALPHA = "adapter.lora.alpha";
 function pairLayouts(layout: GgufLayout, r: number): { ofA: GgufLayout; ofB: GgufLayout } {
   const same = { ...layout, places: null };
   return layout.columns ? { ofA: { ...layout, count: r }, ofB: same } : { ofA: same, ofB: layout };
-}
-
-/** B of PEFT has the experts running fastest; here each has a matrix. @param back to PEFT's */
-function orderExperts(b: Float32Array, experts: number, back: boolean): Float32Array<ArrayBuffer> {
-  const each = b.length / experts, out = new Float32Array(b.length);
-  for (let e = 0; e < experts; e++) {
-    for (let i = 0; i < each; i++) {
-      const ours = i * experts + e, theirs = e * each + i;
-      out[back ? ours : theirs] = b[back ? theirs : ours]!;
-    }
-  }
-  return out;
 }
 
 /**
@@ -89,11 +78,12 @@ export function ggufAdapterTensors(
     const { ofA, ofB } = pairLayouts(layout, r), { a, b } = loraNames(peftPath);
     const experts = matrixCount(config, module), lead = experts > 1 ? [experts] : [];
     const [inDim, outDim] = linearDims(config, module, tensors.get(`${path}.weight`)!.layer);
+    // B of PEFT has the experts running fastest; here each has a matrix.
     // llama.cpp's scale is alpha/r of the whole file; what this one has more is put into B.
     const gain = scale * r / alpha;
     const readA = async () => rowsToFile(ofA, await weights.float32(a))[0]!;
     const readB = async () =>
-      rowsToFile(ofB, orderExperts(await weights.float32(b), experts, false));
+      rowsToFile(ofB, transposeEach(await weights.float32(b), 1, outDim * r));
     return layout.names.flatMap((name, i) => {
       const pair = (
         suffix: string,
@@ -199,7 +189,7 @@ export async function readGgufAdapter(file: GgufFile, config: ModelConfig): Prom
     }
     const experts = matrixCount(config, module), { a, b } = loraNames(peftPath), dtype = "F32";
     const width = file.info(`${names[0]}.lora_a`).shape.at(-1)!, data = rowsFromFile(ofA, [one!]);
-    const ofPeft = orderExperts(rowsFromFile(ofB, await read("b")), experts, true);
+    const ofPeft = transposeEach(rowsFromFile(ofB, await read("b")), 1, experts);
     tensors.push({ name: a, dtype, shape: [data.length / width, width], data });
     const columns = r * experts;
     tensors.push({ name: b, dtype, shape: [ofPeft.length / columns, columns], data: ofPeft });
