@@ -25,25 +25,6 @@ import {
 /** The part of a description that its reports need. */
 export type ReportOptions = Pick<EvalDescription, "options" | "saveMetadata" | "saveFullResults">;
 
-/** A model on a data set. */
-interface DatasetReport {
-  name: string;
-  category: string;
-  /** null: no problem has an answer. */
-  average_best_score: number | null;
-  average_mean_score: number | null;
-  total_examples: number;
-  results: ProblemReport[];
-  [more: string]: unknown;
-}
-
-/** A model on a problem. */
-interface ProblemReport {
-  best_score: number;
-  mean_score: number;
-  [more: string]: unknown;
-}
-
 /** A model's name as the name of a folder. "./" is removed, since the folder would be hidden. */
 export function folderName(model: string): string {
   return fileName(nameInReports(model).replace(/^(\.{1,2}\/)+/, ""));
@@ -104,12 +85,15 @@ function categoryOf({ category }: TaskResults): string {
   return category ?? "other";
 }
 
+type DatasetReport = ReturnType<typeof datasetReport>;
+
+/** A model on a data set; an average is null where no problem has an answer. */
 function datasetReport(
   task: TaskResults,
   result: ModelResult,
   { sampling }: AllTasksResultFile,
   saveMetadata: boolean,
-): DatasetReport {
+) {
   const { examples, prompt, usage, device } = result;
   const { accuracy, ci95, mean_score_ci95, correct, total, num_examples, errors } = result;
   const results = examples.map((example) => problemReport(example, saveMetadata));
@@ -147,7 +131,7 @@ function answersOf(example: ExampleResult): SampleResult[] {
   return samplesOf(example).filter(({ error }) => error === undefined);
 }
 
-function problemReport(example: ExampleResult, saveMetadata: boolean): ProblemReport {
+function problemReport(example: ExampleResult, saveMetadata: boolean) {
   const answers = answersOf(example), scores = answers.map(({ score }) => score);
   const best = answers.reduce<SampleResult | undefined>(
     (best, one) => best === undefined || isBetter(one, best) ? one : best,

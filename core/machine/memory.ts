@@ -12,18 +12,7 @@ export interface MemoryRoom {
   by: "machine" | "cgroup" | "job";
 }
 
-export interface MemorySources {
-  /** Bytes that the machine has free. */
-  machine: number;
-  /** Bytes that are left of the cgroup's limit; null without a limit. */
-  cgroup: number | null;
-  /** Bytes that SLURM gave the job on this node; null = unknown. */
-  job: number | null;
-  /** Bytes that this process uses. */
-  held: number;
-}
-
-export function memoryRoom(sources: MemorySources = memorySources()): MemoryRoom {
+export function memoryRoom(sources = memorySources()): MemoryRoom {
   const { machine, cgroup, job, held } = sources;
   const rooms: MemoryRoom[] = [{ bytes: machine, by: "machine" }];
   if (cgroup !== null) rooms.push({ bytes: cgroup, by: "cgroup" });
@@ -31,12 +20,16 @@ export function memoryRoom(sources: MemorySources = memorySources()): MemoryRoom
   return rooms.reduce((min, other) => other.bytes < min.bytes ? other : min);
 }
 
-function memorySources(): MemorySources {
+function memorySources() {
   const { memory } = kernelLimits();
   return {
+    /** Bytes that the machine has free. */
     machine: Deno.systemMemoryInfo().available,
+    /** Bytes that are left of the cgroup's limit; null without a limit. */
     cgroup: memory === null ? null : room(memory),
+    /** Bytes that SLURM gave the job on this node; null = unknown. */
     job: slurmJob()?.memory ?? null,
+    /** Bytes that this process uses. */
     held: Deno.memoryUsage().rss,
   };
 }

@@ -22,6 +22,8 @@ export interface Share extends Pick<EvalResult, "rewards" | "reward"> {
   format_rate?: number;
   /** Of the completions; 0: greedy ones are all that there are. */
   temperature?: number;
+  greedy?: unknown;
+  tasks?: Record<string, unknown>;
 }
 
 const isShare = (value: unknown): value is Share =>
@@ -140,17 +142,12 @@ export function evaluation(
       `${b.total}`,
     ]);
   };
-  const greedy = (share: Share) => (share as Share & { greedy?: unknown }).greedy;
-  const tasks = (share: Share) =>
-    (share as Share & { tasks?: Record<string, unknown> }).tasks ?? {};
   const how = after.temperature === 0 ? "greedy" : "sampled";
   add(`accuracy, ${how}`, before, after, paired?.sampled);
-  for (const name of Object.keys(tasks(after))) {
-    add(`  ${name}`, tasks(before)[name], tasks(after)[name]);
+  for (const [name, share] of Object.entries(after.tasks ?? {})) {
+    add(`  ${name}`, before.tasks?.[name], share);
   }
-  if (how !== "greedy") {
-    add("accuracy, greedy", greedy(before), greedy(after), paired?.greedy);
-  }
+  if (how !== "greedy") add("accuracy, greedy", before.greedy, after.greedy, paired?.greedy);
   const [a, b] = [before, after].map((share) => {
     const count = formatCount(share);
     if (count === null) return null;
@@ -186,9 +183,7 @@ function pairedCells(test: PairedTest | undefined): string[] {
   return [signed(difference), `${signed(low)} – ${signed(high)}`, text];
 }
 
-function points(share: number): string {
-  return percentDigits(share);
-}
+const points = percentDigits;
 
 function signed(share: number): string {
   return `${share < 0 ? "−" : "+"}${points(Math.abs(share))}`;

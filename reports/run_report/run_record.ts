@@ -5,48 +5,27 @@
 import { parse } from "yaml";
 import { UsageError } from "../../core/errors.ts";
 import { isCorrect } from "../../bench/evaluation/accuracy.ts";
-import { type PairedTest, pairedTest } from "../../bench/evaluation/matched_pairs.ts";
+import { pairedTest } from "../../bench/evaluation/matched_pairs.ts";
 import { DIALOGUE_COLUMNS, TABLE_COLUMNS } from "../../rewards/rubric.ts";
 import { isRecord } from "../../core/json_file.ts";
 import { readIfThere } from "../../core/text_file.ts";
 import { readTable, stepsWithTables } from "../../training/rescore/stored_steps.ts";
-import { readRuns, type RunMetrics } from "../charts/run_metrics.ts";
+import { readRuns } from "../charts/run_metrics.ts";
 
 export type Json = Readonly<Record<string, unknown>>;
 
-export interface SampledGroup {
-  step: number;
-  prompt: string;
-  /** The right answer; null: many are right, or it was not recorded. */
-  expected: string | null;
-  completions: {
-    text: string;
-    rewards: Readonly<Record<string, number | null>>;
-    advantage: number;
-  }[];
-}
+export type RunRecord = Awaited<ReturnType<typeof readRunRecord>>;
+export type SampledGroup = RunRecord["samples"][number];
 
-export interface RunRecord {
-  folder: string;
-  /** The configuration's `run_name`, or the folder's name. */
-  name: string;
-  /** Contents of run.json; empty when there is none. */
-  run: Json;
-  config: Json;
-  configText: string;
-  metrics: RunMetrics;
-  /** Warnings and advice in their order; each text once. */
-  remarks: { kind: "warning" | "advice"; step: number | null; text: string; tries: string[] }[];
-  /** A group of completions of the first step, and one of the last step. */
-  samples: SampledGroup[];
-  /** Answers to held-out problems; null: nothing was evaluated. */
-  heldOut: HeldOutAnswers | null;
-  /** null: the folder does not have all answers of both evaluations. */
-  paired: PairedTests | null;
+interface Remark {
+  kind: "warning" | "advice";
+  step: number | null;
+  text: string;
+  tries: string[];
 }
 
 /** @throws UsageError when the folder has no metrics, RgxError when they are damaged */
-export async function readRunRecord(folder: string): Promise<RunRecord> {
+export async function readRunRecord(folder: string) {
   const isFolder = await Deno.stat(folder).then((info) => info.isDirectory, () => false);
   if (!isFolder) {
     throw new UsageError(`no report: ${folder} is no folder of a run`, {
@@ -59,12 +38,16 @@ export async function readRunRecord(folder: string): Promise<RunRecord> {
   const runText = await readIfThere(`${folder}/run.json`);
   return {
     folder,
+    /** The configuration's `run_name`, or the folder's name. */
     name: textOf(objectIn(config["logging"])["run_name"]) ?? metrics!.name,
+    /** Contents of run.json; empty when there is none. */
     run: objectOf(() => JSON.parse(runText ?? "{}")),
     config,
     configText,
     metrics: metrics!,
+    /** Warnings and advice in their order; each text once. */
     remarks: remarksOf(await readIfThere(`${folder}/run.log`) ?? ""),
+    /** A group of completions of the first step, and one of the last step. */
     samples: await readSamples(folder),
     ...await readAnswers(folder),
   };
@@ -97,8 +80,8 @@ export function objectOf(read: () => unknown): Json {
 }
 
 /** Warnings and advice in the text of run.log. */
-export function remarksOf(log: string): RunRecord["remarks"] {
-  const remarks = new Map<string, RunRecord["remarks"][number]>();
+export function remarksOf(log: string): Remark[] {
+  const remarks = new Map<string, Remark>();
   for (const line of log.split("\n")) {
     const { event, message, text, step, tries } = objectOf(() => JSON.parse(line));
     const said = event === "warning" ? message : event === "advice" ? text : undefined;
@@ -113,7 +96,7 @@ export function remarksOf(log: string): RunRecord["remarks"] {
   return [...remarks.values()];
 }
 
-async function readSamples(folder: string): Promise<SampledGroup[]> {
+async function readSamples(folder: string) {
   const steps = await stepsWithTables(folder),
     chosen = new Set([...steps.slice(0, 1), ...steps.slice(-1)]);
   const groups = await Promise.all([...chosen].map((step) => readGroup(folder, step)));
@@ -130,36 +113,18 @@ export interface GivenAnswer {
   completion: string;
 }
 
-/** Some held-out problems: the expected answers, and those that were given before and after. */
-export interface HeldOutAnswers {
-  temperature: number;
-  problems: {
-    question: string;
-    expected: string | null;
-    /** null: the problem was not asked. */
-    before: GivenAnswer | null;
-    after: GivenAnswer | null;
-    /** Score of the answer after training; null: it was not asked. */
-    score: number | null;
-  }[];
-}
-
-/** Comparisons of the answers before and after training, over the same problems. */
-export interface PairedTests {
-  sampled: PairedTest;
-  /** Absent: all answers were greedy. */
-  greedy?: PairedTest;
-  /** Whether each sampled answer has the requested form. */
-  format: PairedTest;
-}
-
-async function readAnswers(folder: string): Promise<Pick<RunRecord, "heldOut" | "paired">> {
+async function readAnswers(folder: string) {
   const [before, after] = await Promise.all(
     ["before", "after"].map(async (moment) =>
       answerRows(await readIfThere(`${folder}/eval_${moment}.jsonl`) ?? "")
     ),
   );
-  return { heldOut: heldOutAnswers(before!, after!), paired: pairedTests(before!, after!) };
+  return {
+    /** Answers to held-out problems; null: nothing was evaluated. */
+    heldOut: heldOutAnswers(before!, after!),
+    /** null: the folder does not have all answers of both evaluations. */
+    paired: pairedTests(before!, after!),
+  };
 }
 
 /** The answers in the text of eval_before.jsonl or eval_after.jsonl. */
@@ -168,8 +133,11 @@ export function answerRows(text: string): Json[] {
   return rows.filter(({ question }) => typeof question === "string");
 }
 
-/** null where the rows are not answers to the same problems in the same order. */
-export function pairedTests(before: readonly Json[], after: readonly Json[]): PairedTests | null {
+/**
+ * Comparisons of the answers before and after training; null where the rows are not answers to the
+ * same problems in the same order.
+ */
+export function pairedTests(before: readonly Json[], after: readonly Json[]) {
   const isSame = before.length > 0 && before.length === after.length &&
     before.every((row, i) =>
       ["question", "temperature"].every((key) => row[key] === after[i]![key])
@@ -185,13 +153,15 @@ export function pairedTests(before: readonly Json[], after: readonly Json[]): Pa
   const sampled = before[0]!["temperature"];
   return {
     sampled: test(sampled, isRight),
+    /** Absent: all answers were greedy. */
     ...(sampled !== 0 && { greedy: test(0, isRight) }),
+    /** Whether each sampled answer has the requested form. */
     format: test(sampled, ({ formatted }) => formatted === true),
   };
 }
 
 /** The first held-out problems, with the answers that were given at the lowest temperature. */
-function heldOutAnswers(before: readonly Json[], after: readonly Json[]): HeldOutAnswers | null {
+function heldOutAnswers(before: readonly Json[], after: readonly Json[]) {
   const asked = after.length > 0 ? after : before;
   if (asked.length === 0) return null;
   const temperature = Math.min(...asked.map((row) => Number(row["temperature"])));
@@ -210,8 +180,10 @@ function heldOutAnswers(before: readonly Json[], after: readonly Json[]): HeldOu
     return {
       question,
       expected: textOf(row["expected"]),
+      /** null: the problem was not asked. */
       before: answerIn(first.get(question)),
       after: answerIn(last.get(question)),
+      /** Of the answer after training. */
       score: numberOf(last.get(question)?.["score"]),
     };
   });
@@ -232,7 +204,7 @@ export function rewardsOf(row: Json): Record<string, number | null> {
 }
 
 /** The first group whose completions differ in reward, else the first; null: none can be read. */
-async function readGroup(folder: string, step: number): Promise<SampledGroup | null> {
+async function readGroup(folder: string, step: number) {
   const rows = await readTable(folder, step).then(({ rows }) => rows, () => []);
   const chosen = rows.find(({ advantage }) => advantage !== 0) ?? rows[0];
   if (chosen === undefined) return null;
@@ -240,6 +212,7 @@ async function readGroup(folder: string, step: number): Promise<SampledGroup | n
   return {
     step,
     prompt: String(chosen["prompt"]),
+    /** The right answer; null: many are right, or it was not recorded. */
     expected: textOf(chosen["expected"]),
     completions: group.map((row) => ({
       text: String(row["completion"]),
