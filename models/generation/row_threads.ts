@@ -17,13 +17,6 @@ import type { RowRange } from "./cache/cached_prompt.ts";
 const ROWS_PER_CORE = 18, ROWS_PER_LARGE_CORE = 32;
 const LARGE_CACHE = 2 ** 21;
 
-let rowsPerCore: number | undefined;
-
-function bestRows(): number {
-  const isLarge = () => (coreCacheBytes() ?? 0) >= LARGE_CACHE;
-  return rowsPerCore ??= isLarge() ? ROWS_PER_LARGE_CORE : ROWS_PER_CORE;
-}
-
 /** Whether each thread of a CPU takes its own rows through the layers. */
 function ownsRows({ config, device }: Network): boolean {
   return device.name === "wasm" && weightsFitInCache(config, floatBytes(device));
@@ -35,7 +28,9 @@ function ownsRows({ config, device }: Network): boolean {
  * from memory in each step are used by as many rows as there are.
  */
 export function bestSlots(network: Network): number {
-  return ownsRows(network) ? bestRows() * network.device.threads : Infinity;
+  if (!ownsRows(network)) return Infinity;
+  const isLarge = (coreCacheBytes() ?? 0) >= LARGE_CACHE;
+  return (isLarge ? ROWS_PER_LARGE_CORE : ROWS_PER_CORE) * network.device.threads;
 }
 
 /**
