@@ -40,13 +40,7 @@ export class TrainingCurriculum {
       [{ task_name: data.task_name!, weight: 1, config: data.task_config }];
     this.#shares = new Map(shares.map((share) => [share.task_name, share]));
     const levels = startingLevels(shares, section.curricula);
-    this.#coach = new CurriculumCoach(levels, {
-      automatic: section.schedule.automatic,
-      update_steps: section.schedule.update_steps,
-      last_k: section.last_k,
-      success_threshold: section.success_threshold,
-      failure_threshold: section.failure_threshold,
-    });
+    this.#coach = new CurriculumCoach(levels, { ...section, ...section.schedule });
     for (const taskLevels of levels) {
       this.#configs.set(taskLevels.task.name, this.#configOf(taskLevels));
     }
