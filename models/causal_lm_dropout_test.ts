@@ -19,7 +19,7 @@ import {
 import { packGroups } from "./network/packing.ts";
 import { Parameters } from "./network/weights/parameters.ts";
 import { onEachDevice } from "./each_device_testing.ts";
-import { gradients, randomModel, test, tinyConfig, withReference } from "./testing.ts";
+import { gradients, randomModel, test, tinyConfig, weighted, withReference } from "./testing.ts";
 import { ALL_FLOAT } from "./formats/stored_weight.ts";
 import type { DropoutKey, Group } from "./network/types.ts";
 
@@ -40,9 +40,7 @@ const groups: Group[] = [
   { promptIds: [14], branches: [[2, 2, 18]], promptId: 71 },
   { promptIds: [7, 7], branches: [], promptId: 72 },
 ];
-const pairs = 13;
-const dlogp = Float64Array.from({ length: pairs }, (_, i) => Math.cos(i * 2.1));
-const dentropy = Float64Array.from({ length: pairs }, (_, i) => 0.5 * Math.sin(i * 1.3));
+const pairs = 13, { dlogp, dentropy, weigh } = weighted(pairs);
 const key: DropoutKey = { seed: 12, pass: 1 };
 const temperature = 0.8;
 
@@ -62,8 +60,7 @@ for (const recompute of [false, true]) {
     const { grads } = await step(model);
     const objective = async () => {
       const how = { temperature, train: false, dropout: key };
-      const { logp, entropy } = await model.forward(groups, how);
-      return dlogp.reduce((sum, d, i) => sum + d * logp[i]! + dentropy[i]! * entropy[i]!, 0);
+      return weigh(await model.forward(groups, how));
     };
     for (const [name, grad] of grads) assert.ok(largest(grad) > 0, name);
     await assertGradientsAreSlopes(model, grads, objective);

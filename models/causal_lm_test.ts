@@ -4,7 +4,7 @@ import { assertWithin, largest } from "../kernels/testing.ts";
 import { initWeights } from "./network/weights/init.ts";
 import { CausalLM, type CausalLMOptions } from "./causal_lm.ts";
 import { assertGradientsAreSlopes } from "./finite_differences_testing.ts";
-import { gradients, randomModel, test, TINY_MODELS, tinyConfig } from "./testing.ts";
+import { gradients, randomModel, test, TINY_MODELS, tinyConfig, weighted } from "./testing.ts";
 import type { Group } from "./network/types.ts";
 
 const lora = { r: 3, alpha: 6, targetModules: "all-linear", seed: 9 } as const;
@@ -17,16 +17,11 @@ const groups: Group[] = [
   { promptIds: [7, 7], branches: [] },
 ];
 const pairs = 14;
-const dlogp = Float64Array.from({ length: pairs }, (_, i) => Math.cos(i * 2.1));
-const dentropy = Float64Array.from({ length: pairs }, (_, i) => 0.5 * Math.sin(i * 1.3));
+const { dlogp, dentropy, weigh } = weighted(pairs);
 const temperature = 0.8;
 
-/** Σ dlogp·logp + Σ dentropy·entropy. */
 async function objective(model: CausalLM, batch: readonly Group[] = groups): Promise<number> {
-  const { logp, entropy } = await model.forward(batch, { temperature, train: false });
-  let sum = 0;
-  for (let i = 0; i < pairs; i++) sum += dlogp[i]! * logp[i]! + dentropy[i]! * entropy[i]!;
-  return sum;
+  return weigh(await model.forward(batch, { temperature, train: false }));
 }
 
 function assertSameGradients(

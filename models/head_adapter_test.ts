@@ -18,6 +18,7 @@ import {
   test,
   TINY_MODELS,
   tinyConfig,
+  weighted,
 } from "./testing.ts";
 
 const groups: Group[] = [
@@ -28,9 +29,8 @@ const groups: Group[] = [
   },
   { promptIds: [14], branches: [[2, 2, 18]], promptId: 71 },
 ];
-const pairs = 12, temperature = 0.8;
-const dlogp = Float64Array.from({ length: pairs }, (_, i) => Math.cos(i * 2.1));
-const dentropy = Float64Array.from({ length: pairs }, (_, i) => 0.5 * Math.sin(i * 1.3));
+const temperature = 0.8;
+const { dlogp, dentropy, weigh } = weighted(12);
 const masks = { dropout: { seed: 12, pass: 1 } };
 const A = "base_model.model.lm_head.lora_A.weight", B = "base_model.model.lm_head.lora_B.weight";
 
@@ -65,12 +65,7 @@ for (const [part, config] of TINY_MODELS) {
       const { grads } = await step(model, how);
       assert.ok(largest(grads.get(A)!) > 0 && largest(grads.get(B)!) > 0, what);
       const objective = async () => {
-        const { logp, entropy } = await model.forward(groups, {
-          temperature,
-          train: false,
-          ...how,
-        });
-        return dlogp.reduce((sum, d, i) => sum + d * logp[i]! + dentropy[i]! * entropy[i]!, 0);
+        return weigh(await model.forward(groups, { temperature, train: false, ...how }));
       };
       await assertGradientsAreSlopes(model, grads, objective, `${what}:`);
       model.dispose();

@@ -15,6 +15,7 @@ import {
   test,
   TINY_MODELS,
   tinyConfig,
+  weighted,
 } from "./testing.ts";
 import type { Group } from "./network/types.ts";
 import type { ModelConfig } from "./architectures/model_config.ts";
@@ -23,9 +24,8 @@ const groups: Group[] = [
   { promptIds: [1, 2, 3, 4], branches: [[5, 6, 7], [8], [9, 10, 11, 12, 13]] },
   { promptIds: [14], branches: [[2, 2, 18]] },
 ];
-const pairs = 12;
-const dlogp = Float64Array.from({ length: pairs }, (_, i) => Math.cos(i * 2.1));
-const dentropy = Float64Array.from({ length: pairs }, (_, i) => 0.5 * Math.sin(i * 1.3));
+
+const { dlogp, dentropy, weigh } = weighted(12);
 
 function options(modulesToSave: readonly string[], targets: readonly string[]): CausalLMOptions {
   return {
@@ -55,10 +55,7 @@ const GPT2_CASES: [modules: string[], targets: string[]][] = [
 ];
 
 async function objective(model: CausalLM): Promise<number> {
-  const { logp, entropy } = await model.forward(groups, { temperature: 0.8, train: false });
-  let sum = 0;
-  for (let i = 0; i < pairs; i++) sum += dlogp[i]! * logp[i]! + dentropy[i]! * entropy[i]!;
-  return sum;
+  return weigh(await model.forward(groups, { temperature: 0.8, train: false }));
 }
 
 /** Changes every full copy, so that it differs from its original. */

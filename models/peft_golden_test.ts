@@ -10,11 +10,11 @@ import { IDS, SIZES, writeBase } from "./adapter_testing.ts";
 import { assertWithin, largest } from "../kernels/testing.ts";
 import { CausalLM } from "./causal_lm.ts";
 import { exportModel } from "./export/export.ts";
-import { readSafetensors } from "./formats/safetensors/safetensors.ts";
+import { readSafetensors, type SafetensorsFile } from "./formats/safetensors/safetensors.ts";
 import { type LoadedModel, loadModel } from "./load_model.ts";
 import { encodePeftAdapter } from "./folder_testing.ts";
 import { readModelFolder } from "./model_folder.ts";
-import { loraOptions, readPeftAdapter } from "./network/adapters/peft_adapter.ts";
+import { loraOptions, type PeftConfig, readPeftAdapter } from "./network/adapters/peft_adapter.ts";
 import { gradients, withReference } from "./testing.ts";
 import type { ModelConfig } from "./architectures/model_config.ts";
 
@@ -41,6 +41,20 @@ async function logProbabilities(
 function assertNear(found: readonly number[], wanted: Float32Array, what: string): void {
   assert.equal(found.length, wanted.length, what);
   found.forEach((x, i) => assert.ok(Math.abs(x - wanted[i]!) < 2e-5, `${what}, ${i}: ${x}`));
+}
+
+/** Writes an adapter that was read to another folder, or to its own. */
+async function writeAgain(
+  config: PeftConfig,
+  weights: SafetensorsFile,
+  folder: string,
+): Promise<void> {
+  const all = [...weights.tensors.values()].map(async ({ name, shape }) => {
+    return { name, shape, data: await weights.float32(name) };
+  });
+  for (const [file, bytes] of await encodePeftAdapter(config, await Promise.all(all))) {
+    await Deno.writeFile(`${folder}/${file}`, bytes);
+  }
 }
 
 for (const [name, config] of Object.entries(MODELS)) {
@@ -70,16 +84,7 @@ for (const [name, config] of Object.entries(MODELS)) {
         }
         // Written again, it is the same adapter.
         const { config: peft, weights } = await readPeftAdapter(adapter);
-        const tensors = await Promise.all(
-          [...weights.tensors.values()].map(async ({ name, shape }) => ({
-            name,
-            shape,
-            data: await weights.float32(name),
-          })),
-        );
-        for (const [file, bytes] of await encodePeftAdapter(peft, tensors)) {
-          await Deno.writeFile(`${adapter}/${file}`, bytes);
-        }
+        await writeAgain(peft, weights, adapter);
         await check(adapter, true);
       })
     ));
@@ -122,16 +127,7 @@ test.inFolder("an adapter with a head of its own is refused", async (folder) => 
   const golden = new URL("../tests/golden/peft/head-untied/", import.meta.url).pathname;
   const { config, weights } = await readPeftAdapter(golden);
   await Deno.mkdir(`${folder}/a`);
-  const tensors = await Promise.all(
-    [...weights.tensors.values()].map(async ({ name, shape }) => ({
-      name,
-      shape,
-      data: await weights.float32(name),
-    })),
-  );
-  for (const [file, bytes] of await encodePeftAdapter(config, tensors)) {
-    await Deno.writeFile(`${folder}/a/${file}`, bytes);
-  }
+  await writeAgain(config, weights, `${folder}/a`);
   await assert.rejects(
     readModelFolder(`${folder}/a`),
     /has a head of its own: .*lm_head\.base_layer\.weight has .* at \[0, 0\], the head of/,

@@ -8,6 +8,7 @@ import { CountingDevice } from "../kernels/devices/counting/device.ts";
 import { CausalLM, type CausalLMOptions } from "./causal_lm.ts";
 import { initWeights } from "./network/weights/init.ts";
 import type { ModelConfig } from "./architectures/model_config.ts";
+import type { ForwardResult } from "./network/types.ts";
 import type { RopeScaling } from "./architectures/rope_scaling.ts";
 
 /**
@@ -175,6 +176,15 @@ export async function countedBytes(
   const empty = CausalLM.empty(device, sizes), before = device.allocatedBytes;
   await work(empty);
   return device.peakBytes - before;
+}
+
+/** An objective of so many tokens: Σ dlogp·logp + Σ dentropy·entropy. */
+export function weighted(pairs: number) {
+  const dlogp = Float64Array.from({ length: pairs }, (_, i) => Math.cos(i * 2.1));
+  const dentropy = dlogp.map((_, i) => 0.5 * Math.sin(i * 1.3));
+  const weigh = ({ logp, entropy }: ForwardResult) =>
+    dlogp.reduce((sum, d, i) => sum + d * logp[i]! + dentropy[i]! * entropy[i]!, 0);
+  return { dlogp, dentropy, weigh };
 }
 
 /** Gradients of all trained parameters by name. */
