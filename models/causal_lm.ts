@@ -306,8 +306,7 @@ export class CausalLM {
     const { temperature, train, kept } = options, adapter = options.adapter ?? true;
     // The weights change after such a pass, so a generation makes its copies again.
     if (train) this.#base.copies.claim({});
-    const { trainable } = this.options, nothing = this.#parameters.arenas.length === 0;
-    checkPass(options, { trainable, dropout: this.sizes.dropout !== null, nothing });
+    this.#checkPass(options);
     const packed = packGroups(groups, this.config, options.alternatives);
     if (train) this.#pending = null;
     if (packed.pairs === 0) {
@@ -349,6 +348,29 @@ export class CausalLM {
     );
     this.#pending = { ...pass, balance: slopes.map((x) => coefficient * x) };
     return { ...result, balance: coefficient * loss };
+  }
+
+  /** @throws RgxError for a pass without a temperature, or one that would train nothing */
+  #checkPass({ temperature, train, adapter = true, dropout }: ForwardOptions): void {
+    if (!(temperature > 0 && Number.isFinite(temperature))) {
+      throw new RgxError(`forward: temperature is ${temperature}, expected a positive number`);
+    }
+    if (!train) return;
+    if (this.#parameters.arenas.length === 0) {
+      throw new RgxError("forward: nothing of this model is trainable", {
+        advice: 'create the model with trainable "lora" or "full"',
+      });
+    }
+    if (!adapter && this.options.trainable === "lora") {
+      throw new RgxError("forward: training with the adapter switched off would train nothing");
+    }
+    if (this.sizes.dropout !== null && dropout === undefined) {
+      const advice = "give `dropout`, and a `promptId` with every group";
+      throw new RgxError(
+        "forward: training an adapter with lora_dropout needs the key of its masks",
+        { advice },
+      );
+    }
   }
 
   /**
@@ -591,41 +613,6 @@ export class CausalLM {
     this.#training.dispose();
     this.#parameters.dispose();
     this.#base.release();
-  }
-}
-
-// Refuses passes that the model cannot do.
-
-/** What a pass depends on besides its options. */
-interface PassModel {
-  trainable: ModelSizes["trainable"];
-  /** Whether nothing of the model is trained. */
-  nothing: boolean;
-  /** Whether its adapters have dropout. */
-  dropout: boolean;
-}
-
-/** @throws RgxError for a pass without a temperature, or one that would train nothing */
-function checkPass(options: ForwardOptions, model: PassModel): void {
-  const { temperature, train } = options, { adapter = true } = options;
-  if (!(temperature > 0 && Number.isFinite(temperature))) {
-    throw new RgxError(`forward: temperature is ${temperature}, expected a positive number`);
-  }
-  if (train && model.nothing) {
-    throw new RgxError("forward: nothing of this model is trainable", {
-      advice: 'create the model with trainable "lora" or "full"',
-    });
-  }
-  if (train && !adapter && model.trainable === "lora") {
-    throw new RgxError("forward: training with the adapter switched off would train nothing");
-  }
-  if (train && model.dropout && options.dropout === undefined) {
-    throw new RgxError(
-      "forward: training an adapter with lora_dropout needs the key of its masks",
-      {
-        advice: "give `dropout`, and a `promptId` with every group",
-      },
-    );
   }
 }
 
