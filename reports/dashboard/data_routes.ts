@@ -5,8 +5,8 @@ import { UsageError } from "../../core/errors.ts";
 import { isRecord, jsonObjectOrNull } from "../../core/json_file.ts";
 import { secondsLeft } from "../../core/machine/slurm_queue.ts";
 import type { Launcher, LaunchRequest } from "./launch.ts";
-import { benchmarkInfo, type ExampleFilter } from "./reading/benchmarks.ts";
-import { type CompletionFilter, readCompletions } from "./reading/completions.ts";
+import { benchmarkInfo } from "./reading/benchmarks.ts";
+import { readCompletions } from "./reading/completions.ts";
 import type { FoundRun } from "./reading/find_runs.ts";
 import type { Curve, MetricsFile } from "./reading/metrics_file.ts";
 import { plainFile, readPlain } from "./reading/plain_file.ts";
@@ -183,26 +183,34 @@ function curvesOf(file: MetricsFile, c: Context) {
   };
 }
 
-function completionFilter(c: Context): CompletionFilter {
+export type CompletionFilter = ReturnType<typeof completionFilter>;
+export type ExampleFilter = ReturnType<typeof exampleFilter>;
+
+function completionFilter(c: Context) {
   const after = text(c, "after");
   return {
+    /** First and last step. */
     from: number(c, "from"),
     to: number(c, "to"),
+    /** Texts that the prompt, and that the completion contains, in any case. */
     prompt: text(c, "prompt"),
     text: text(c, "text"),
     answer: choice(c, "answer", ["any", "found", "none"]),
     advantage: choice(c, "advantage", ["any", "positive", "negative", "zero"]),
+    /** Name of a reward, and the range of its values; "": the rewards are not looked at. */
     reward: text(c, "reward"),
     min: number(c, "min"),
     max: number(c, "max"),
+    /** The last row of the page before: `step:row`. */
     after: /^\d+:-?\d+$/.test(after) ? after : null,
     limit: limitOf(c),
   };
 }
 
-function exampleFilter(c: Context): ExampleFilter {
+function exampleFilter(c: Context) {
   return {
     task: text(c, "task"),
+    /** "": all models. */
     model: text(c, "model"),
     outcome: choice(c, "outcome", ["all", "right", "wrong", "unanswered"]),
     text: text(c, "text"),

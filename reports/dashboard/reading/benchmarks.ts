@@ -10,18 +10,9 @@ import {
   withoutExamples,
 } from "../../../bench/results/result_file.ts";
 import { folderOf } from "../../../core/paths.ts";
+import type { ExampleFilter } from "../data_routes.ts";
 import type { FoundBenchmark } from "./find_runs.ts";
 import { FileCache, plainFile } from "./plain_file.ts";
-
-export interface ExampleFilter {
-  task: string;
-  /** "": all models. */
-  model: string;
-  outcome: "all" | "right" | "wrong" | "unanswered";
-  text: string;
-  offset: number;
-  limit: number;
-}
 
 /** Number of parsed files that are kept; files may have many megabytes. */
 const MAX_KEPT = 8;

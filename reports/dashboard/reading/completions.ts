@@ -6,27 +6,8 @@
 import { answerOf } from "../../../data/score_completion.ts";
 import { numberOf, OTHER_COLUMNS, textOf } from "../../run_report/run_record.ts";
 import { readTable, stepsWithTables, tablePath } from "../../../training/rescore/stored_steps.ts";
+import type { CompletionFilter } from "../data_routes.ts";
 import { plainFile } from "./plain_file.ts";
-
-/** What is left out; nothing by default. */
-export interface CompletionFilter {
-  /** First and last step. */
-  from?: number | null;
-  to?: number | null;
-  /** Texts that the prompt, and that the completion contains, in any case. */
-  prompt?: string;
-  text?: string;
-  answer?: "any" | "found" | "none";
-  advantage?: "any" | "positive" | "negative" | "zero";
-  /** Name of a reward, and the range of its values; "": the rewards are not looked at. */
-  reward?: string;
-  min?: number | null;
-  max?: number | null;
-  /** The last row of the page before: `step:row`. */
-  after?: string | null;
-  /** Default 50. */
-  limit?: number;
-}
 
 /** Number of steps that one page looks at. */
 const MAX_STEPS = 200;
@@ -35,11 +16,14 @@ const MAX_FILE_BYTES = 2 ** 28;
 export type CompletionRow = Awaited<ReturnType<typeof readStep>>[number];
 export type CompletionPage = Awaited<ReturnType<typeof readCompletions>>;
 
-/** @param source name of the task or data set, which says how answers are extracted */
+/**
+ * @param source name of the task or data set, which says how answers are extracted
+ * @param filter what is left out
+ */
 export async function readCompletions(
   folder: string,
   source: string | null,
-  filter: CompletionFilter = {},
+  filter: Partial<CompletionFilter> = {},
 ) {
   const { after = null, limit = 50 } = filter;
   const steps = await stepsIn(folder), problems: string[] = [];
@@ -166,7 +150,7 @@ function plain(value: unknown): string | number | boolean | null {
   return typeof value === "number" || typeof value === "boolean" ? value : String(value);
 }
 
-function fits(row: CompletionRow, filter: CompletionFilter): boolean {
+function fits(row: CompletionRow, filter: Partial<CompletionFilter>): boolean {
   const { prompt = "", text = "", answer = "any", advantage = "any" } = filter;
   const { reward = "", min, max } = filter;
   if (!contains(row.prompt, prompt) || !contains(row.completion, text)) return false;

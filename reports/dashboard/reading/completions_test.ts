@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { withFolder } from "../../../core/testing.ts";
 import { writeCompletions } from "../testing.ts";
-import { type CompletionFilter, readCompletions } from "./completions.ts";
+import type { CompletionFilter } from "../data_routes.ts";
+import { readCompletions } from "./completions.ts";
 
 async function withSteps(steps: number, test: (folder: string) => Promise<void>): Promise<void> {
   await withFolder(async (folder) => {
@@ -32,7 +33,7 @@ Deno.test("completions have their extracted answer, rewards, and further columns
 
 Deno.test("every filter leaves out what does not fit", () =>
   withSteps(3, async (folder) => {
-    const count = async (filter: CompletionFilter) =>
+    const count = async (filter: Partial<CompletionFilter>) =>
       (await readCompletions(folder, null, filter)).rows.length;
     assert.equal(await count({}), 12);
     assert.equal(await count({ from: 2 }), 8);
