@@ -60,14 +60,14 @@ async function writeRun(folder: string, change: Change = {}): Promise<void> {
   }
   await Deno.mkdir(`${folder}/completions`);
   for (const step of [1, 40]) {
-    const texts = ["right", "wrong", "wrong", "```\n</pre><script>", "e", "f"];
+    const texts = ["right", "wrong", "wrong", "```\n</pre><script>", "e", "f", "g"];
     const table = parquetWriteBuffer({
       columnData: [
         { name: "step", data: texts.map(() => step), type: "INT32" },
-        { name: "prompt", data: texts.map((_, i) => i < 5 ? "q <1>" : "q 2"), type: "STRING" },
+        { name: "prompt", data: texts.map((_, i) => i < 6 ? "q <1>" : "q 2"), type: "STRING" },
         { name: "completion", data: texts, type: "STRING" },
-        { name: "correctness", data: [1, 0, 0, null, 0, 0], type: "DOUBLE" },
-        { name: "advantage", data: [1, -1, -1, -0.5, 0.25, 0], type: "DOUBLE" },
+        { name: "correctness", data: [1, 0, 0, null, 0, 0, 0], type: "DOUBLE" },
+        { name: "advantage", data: [1, -1, -1, -0.5, 0.25, 0, 0], type: "DOUBLE" },
       ],
     });
     const path = `${folder}/completions/completions_${String(step).padStart(5, "0")}.parquet`;
