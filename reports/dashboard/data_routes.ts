@@ -5,11 +5,12 @@ import { UsageError } from "../../core/errors.ts";
 import { isRecord, jsonObjectOrNull } from "../../core/json_file.ts";
 import { secondsLeft } from "../../core/machine/slurm_queue.ts";
 import type { Launcher, LaunchRequest } from "./launch.ts";
-import { benchmarkInfo } from "./reading/benchmarks.ts";
-import { readCompletions } from "./reading/completions.ts";
+import { benchmarkInfo, exampleFilter } from "./reading/benchmarks.ts";
+import { completionFilter, readCompletions } from "./reading/completions.ts";
 import type { FoundRun } from "./reading/find_runs.ts";
 import type { Curve, MetricsFile } from "./reading/metrics_file.ts";
 import { plainFile, readPlain } from "./reading/plain_file.ts";
+import { number, text } from "./reading/query.ts";
 import {
   answerPairs,
   answersOf,
@@ -22,8 +23,8 @@ import {
 import { readTokens } from "./reading/tokens.ts";
 import type { Runs } from "./runs.ts";
 
-/** Maximum number of points of a curve, and of rows of a page. */
-const MAX_POINTS = 4000, MAX_ROWS = 200, SPARK_POINTS = 60;
+/** Maximum number of points of a curve. */
+const MAX_POINTS = 4000, SPARK_POINTS = 60;
 /** Milliseconds for which SLURM's answer is used again. */
 const QUEUE_MS = 30_000;
 
@@ -183,42 +184,6 @@ function curvesOf(file: MetricsFile, c: Context) {
   };
 }
 
-export type CompletionFilter = ReturnType<typeof completionFilter>;
-export type ExampleFilter = ReturnType<typeof exampleFilter>;
-
-function completionFilter(c: Context) {
-  const after = text(c, "after");
-  return {
-    /** First and last step. */
-    from: number(c, "from"),
-    to: number(c, "to"),
-    /** Texts that the prompt, and that the completion contains, in any case. */
-    prompt: text(c, "prompt"),
-    text: text(c, "text"),
-    answer: choice(c, "answer", ["any", "found", "none"]),
-    advantage: choice(c, "advantage", ["any", "positive", "negative", "zero"]),
-    /** Name of a reward, and the range of its values; "": the rewards are not looked at. */
-    reward: text(c, "reward"),
-    min: number(c, "min"),
-    max: number(c, "max"),
-    /** The last row of the page before: `step:row`. */
-    after: /^\d+:-?\d+$/.test(after) ? after : null,
-    limit: limitOf(c),
-  };
-}
-
-function exampleFilter(c: Context) {
-  return {
-    task: text(c, "task"),
-    /** "": all models. */
-    model: text(c, "model"),
-    outcome: choice(c, "outcome", ["all", "right", "wrong", "unanswered"]),
-    text: text(c, "text"),
-    offset: Math.max(0, number(c, "offset") ?? 0),
-    limit: limitOf(c),
-  };
-}
-
 type ReadConfig = Awaited<ReturnType<typeof configOf>>;
 export type ConfigComparison = ReturnType<typeof compared>;
 
@@ -250,22 +215,6 @@ async function configOf({ name, folder }: FoundRun) {
   });
   if (content === null && problems.length === 0) problems.push(`${path} is not there`);
   return { name, text: content ?? "{}", problems };
-}
-
-const text = (c: Context, name: string) => c.req.query(name) ?? "";
-
-function number(c: Context, name: string): number | null {
-  const given = text(c, name), value = Number(given);
-  return given.trim() === "" || !Number.isFinite(value) ? null : value;
-}
-
-function limitOf(c: Context): number {
-  return Math.max(1, Math.min(MAX_ROWS, Math.floor(number(c, "limit") ?? 50)));
-}
-
-/** One of the choices; the first one when something else was given. */
-function choice<const T extends string>(c: Context, name: string, choices: readonly T[]): T {
-  return choices.find((one) => one === c.req.query(name)) ?? choices[0]!;
 }
 
 const MAX_REPORT_BYTES = 2 ** 26;

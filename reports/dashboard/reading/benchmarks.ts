@@ -1,4 +1,5 @@
 /** The results of benchmarks for the page: numbers with intervals, and every problem's answer. */
+import type { Context } from "hono";
 import { isCorrect } from "../../../bench/evaluation/accuracy.ts";
 import {
   type ExampleResult,
@@ -10,9 +11,9 @@ import {
   withoutExamples,
 } from "../../../bench/results/result_file.ts";
 import { folderOf } from "../../../core/paths.ts";
-import type { ExampleFilter } from "../data_routes.ts";
 import type { FoundBenchmark } from "./find_runs.ts";
 import { FileCache, plainFile } from "./plain_file.ts";
+import { choice, limitOf, number, text } from "./query.ts";
 
 /** Number of parsed files that are kept; files may have many megabytes. */
 const MAX_KEPT = 8;
@@ -20,6 +21,20 @@ const MAX_FILE_BYTES = 2 ** 29;
 
 export type BenchmarkDetails = Awaited<ReturnType<Benchmarks["details"]>>;
 export type ExamplePage = Awaited<ReturnType<Benchmarks["examples"]>>;
+
+type ExampleFilter = ReturnType<typeof exampleFilter>;
+
+export function exampleFilter(c: Context) {
+  return {
+    task: text(c, "task"),
+    /** "": all models. */
+    model: text(c, "model"),
+    outcome: choice(c, "outcome", ["all", "right", "wrong", "unanswered"]),
+    text: text(c, "text"),
+    offset: Math.max(0, number(c, "offset") ?? 0),
+    limit: limitOf(c),
+  };
+}
 
 /** An answer of a model to a problem. */
 export interface ExampleAnswer extends SampleResult {

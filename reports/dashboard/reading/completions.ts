@@ -3,11 +3,15 @@
  * The newest step comes first. A search reads step after step until a page is full, or until it has
  * looked at many steps; the next page goes on from there.
  */
+import type { Context } from "hono";
 import { answerOf } from "../../../data/score_completion.ts";
 import { numberOf, OTHER_COLUMNS, textOf } from "../../run_report/run_record.ts";
 import { readTable, stepsWithTables, tablePath } from "../../../training/rescore/stored_steps.ts";
-import type { CompletionFilter } from "../data_routes.ts";
 import { plainFile } from "./plain_file.ts";
+import { choice, limitOf, number, text } from "./query.ts";
+
+/** What is left out. */
+export type CompletionFilter = ReturnType<typeof completionFilter>;
 
 /** Number of steps that one page looks at. */
 const MAX_STEPS = 200;
@@ -15,6 +19,27 @@ const MAX_FILE_BYTES = 2 ** 28;
 
 export type CompletionRow = Awaited<ReturnType<typeof readStep>>[number];
 export type CompletionPage = Awaited<ReturnType<typeof readCompletions>>;
+
+export function completionFilter(c: Context) {
+  const after = text(c, "after");
+  return {
+    /** First and last step. */
+    from: number(c, "from"),
+    to: number(c, "to"),
+    /** Texts that the prompt, and that the completion contains, in any case. */
+    prompt: text(c, "prompt"),
+    text: text(c, "text"),
+    answer: choice(c, "answer", ["any", "found", "none"]),
+    advantage: choice(c, "advantage", ["any", "positive", "negative", "zero"]),
+    /** Name of a reward, and the range of its values; "": the rewards are not looked at. */
+    reward: text(c, "reward"),
+    min: number(c, "min"),
+    max: number(c, "max"),
+    /** The last row of the page before: `step:row`. */
+    after: /^\d+:-?\d+$/.test(after) ? after : null,
+    limit: limitOf(c),
+  };
+}
 
 /**
  * @param source name of the task or data set, which says how answers are extracted

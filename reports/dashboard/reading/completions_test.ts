@@ -1,8 +1,7 @@
 import assert from "node:assert/strict";
 import { withFolder } from "../../../core/testing.ts";
 import { writeCompletions } from "../testing.ts";
-import type { CompletionFilter } from "../data_routes.ts";
-import { readCompletions } from "./completions.ts";
+import { type CompletionFilter, readCompletions } from "./completions.ts";
 
 async function withSteps(steps: number, test: (folder: string) => Promise<void>): Promise<void> {
   await withFolder(async (folder) => {
