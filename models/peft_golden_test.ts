@@ -5,7 +5,6 @@
  * tied and not, with their gradients.
  */
 import assert from "node:assert/strict";
-import { test, withFolder } from "../core/testing.ts";
 import { IDS, SIZES, writeBase } from "./adapter_testing.ts";
 import { assertWithin, largest } from "../kernels/testing.ts";
 import { CausalLM } from "./causal_lm.ts";
@@ -15,7 +14,7 @@ import { type LoadedModel, loadModel } from "./load_model.ts";
 import { encodePeftAdapter } from "./folder_testing.ts";
 import { readModelFolder } from "./model_folder.ts";
 import { loraOptions, type PeftConfig, readPeftAdapter } from "./network/adapters/peft_adapter.ts";
-import { gradients, withReference } from "./testing.ts";
+import { gradients, test } from "./testing.ts";
 import type { ModelConfig } from "./architectures/model_config.ts";
 
 const TIED = { ...SIZES, tieWordEmbeddings: true };
@@ -58,67 +57,64 @@ async function writeAgain(
 }
 
 for (const [name, config] of Object.entries(MODELS)) {
-  Deno.test(`${name}: an adapter that PEFT made has PEFT's log-probabilities, also merged`, () =>
-    withFolder((folder) =>
-      withReference(async (device) => {
-        await writeBase(config, folder);
-        const golden = new URL(`../tests/golden/peft/${name}/`, import.meta.url),
-          adapter = `${folder}/a`;
-        await Deno.mkdir(adapter);
-        for (const file of ["adapter_config.json", "adapter_model.safetensors"]) {
-          await Deno.copyFile(new URL(file, golden), `${adapter}/${file}`);
-        }
-        const theirs = await Deno.readFile(new URL("logprobs.f32", golden));
-        const wanted = new Float32Array(theirs.buffer), half = wanted.length / 2;
-        const on = wanted.subarray(0, half), off = wanted.subarray(half);
-        const check = async (path: string, hasAdapter: boolean) => {
-          const loaded = await loadModel(path, device);
-          assertNear(await logProbabilities(loaded, true), on, path);
-          if (hasAdapter) assertNear(await logProbabilities(loaded, false), off, path);
-          loaded.model.dispose();
-        };
-        await check(adapter, true);
-        for (const to of ["hf", "gguf"] as const) {
-          const { path } = await exportModel(adapter, { to, output: `${folder}/${to}` });
-          await check(path, false);
-        }
-        // Written again, it is the same adapter.
-        const { config: peft, weights } = await readPeftAdapter(adapter);
-        await writeAgain(peft, weights, adapter);
-        await check(adapter, true);
-      })
-    ));
+  test.inFolder(
+    `${name}: an adapter that PEFT made has PEFT's log-probabilities, also merged`,
+    async (folder, device) => {
+      await writeBase(config, folder);
+      const golden = new URL(`../tests/golden/peft/${name}/`, import.meta.url),
+        adapter = `${folder}/a`;
+      await Deno.mkdir(adapter);
+      for (const file of ["adapter_config.json", "adapter_model.safetensors"]) {
+        await Deno.copyFile(new URL(file, golden), `${adapter}/${file}`);
+      }
+      const theirs = await Deno.readFile(new URL("logprobs.f32", golden));
+      const wanted = new Float32Array(theirs.buffer), half = wanted.length / 2;
+      const on = wanted.subarray(0, half), off = wanted.subarray(half);
+      const check = async (path: string, hasAdapter: boolean) => {
+        const loaded = await loadModel(path, device);
+        assertNear(await logProbabilities(loaded, true), on, path);
+        if (hasAdapter) assertNear(await logProbabilities(loaded, false), off, path);
+        loaded.model.dispose();
+      };
+      await check(adapter, true);
+      for (const to of ["hf", "gguf"] as const) {
+        const { path } = await exportModel(adapter, { to, output: `${folder}/${to}` });
+        await check(path, false);
+      }
+      // Written again, it is the same adapter.
+      const { config: peft, weights } = await readPeftAdapter(adapter);
+      await writeAgain(peft, weights, adapter);
+      await check(adapter, true);
+    },
+  );
 }
 
 for (const name of ["head-tied", "head-untied"]) {
-  Deno.test(`${name}: an adapter on the head has PEFT's gradients`, () =>
-    withFolder((folder) =>
-      withReference(async (device) => {
-        await writeBase(MODELS[name]!, folder);
-        const golden = new URL(`../tests/golden/peft/${name}/`, import.meta.url).pathname;
-        const { config, weights } = await readPeftAdapter(golden);
-        const base = await readModelFolder(`${folder}/base`);
-        const model = await CausalLM.create(device, base.config, base.files, {
-          trainable: "lora",
-          lora: loraOptions(config),
-        });
-        for (const { name } of model.trainable) {
-          model.writeParameter(name, await weights.float32(name));
-        }
-        const groups = [{ promptIds: IDS.slice(0, 1), branches: [IDS.slice(1)] }];
-        await model.forward(groups, { temperature: 1, train: true });
-        model.backward(Float64Array.from({ length: IDS.length - 1 }, (_, i) => Math.cos(2.1 * i)));
-        const wanted = await readSafetensors(`${golden}gradients.safetensors`);
-        const found = await gradients(model);
-        assert.deepEqual([...found.keys()].sort(), [...wanted.tensors.keys()].sort());
-        for (const [tensor, grad] of found) {
-          const theirs = await wanted.float32(tensor);
-          assert.ok(largest(theirs) > 0, tensor);
-          assertWithin(grad, theirs, 1e-6 * Math.max(1, largest(theirs)), tensor);
-        }
-        model.dispose();
-      })
-    ));
+  test.inFolder(`${name}: an adapter on the head has PEFT's gradients`, async (folder, device) => {
+    await writeBase(MODELS[name]!, folder);
+    const golden = new URL(`../tests/golden/peft/${name}/`, import.meta.url).pathname;
+    const { config, weights } = await readPeftAdapter(golden);
+    const base = await readModelFolder(`${folder}/base`);
+    const model = await CausalLM.create(device, base.config, base.files, {
+      trainable: "lora",
+      lora: loraOptions(config),
+    });
+    for (const { name } of model.trainable) {
+      model.writeParameter(name, await weights.float32(name));
+    }
+    const groups = [{ promptIds: IDS.slice(0, 1), branches: [IDS.slice(1)] }];
+    await model.forward(groups, { temperature: 1, train: true });
+    model.backward(Float64Array.from({ length: IDS.length - 1 }, (_, i) => Math.cos(2.1 * i)));
+    const wanted = await readSafetensors(`${golden}gradients.safetensors`);
+    const found = await gradients(model);
+    assert.deepEqual([...found.keys()].sort(), [...wanted.tensors.keys()].sort());
+    for (const [tensor, grad] of found) {
+      const theirs = await wanted.float32(tensor);
+      assert.ok(largest(theirs) > 0, tensor);
+      assertWithin(grad, theirs, 1e-6 * Math.max(1, largest(theirs)), tensor);
+    }
+    model.dispose();
+  });
 }
 
 test.inFolder("an adapter with a head of its own is refused", async (folder) => {

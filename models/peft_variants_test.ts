@@ -24,7 +24,7 @@ import {
   writePeftConfig,
 } from "./network/adapters/peft_adapter.ts";
 import { isTaken } from "./network/adapters/lora.ts";
-import { gradients, withReference } from "./testing.ts";
+import { gradients, test, withReference } from "./testing.ts";
 import type { Group, Parameter } from "./network/types.ts";
 
 const CASES = [
@@ -166,49 +166,49 @@ for (const name of CASES) {
 }
 
 for (const name of ["pissa", "olora"]) {
-  Deno.test(`${name}: what it took out of the weights is read, if there is a file of it`, () =>
-    withFolder((folder) =>
-      withReference(async (device) => {
-        const source = goldenPath(`peft/variants/${name}`);
-        const { config, files, adapter } = await readModelFolder(source);
-        const golden = await readSafetensors(`${source}/expected.safetensors`);
-        const wanted = await golden.float64("logits");
-        const baseModel = await Deno.realPath(`${source}/${adapter!.config.baseModel}`);
-        const peft = { ...adapter!.config, baseModel }, lora = loraOptions(peft);
-        const model = await CausalLM.create(device, config, files, { trainable: "none", lora });
-        const valuesOf = ({ name, shape }: Parameter) =>
-          model.readParameter(name).then((data) => ({ name, shape, data }));
-        const written = [...adapter!.weights.tensors.values()].map(async ({ name, shape }) => {
-          return { name, shape, data: await adapter!.weights.float32(name) };
-        });
-        const tensors = await Promise.all(written);
-        const taken = await Promise.all(
-          model.parameters.filter(({ name }) => isTaken(name)).map(valuesOf),
-        );
-        model.dispose();
-        const write = async (initial: typeof taken) => {
-          for (const [file, bytes] of await encodePeftAdapter(peft, tensors, initial)) {
-            await Deno.writeFile(`${folder}/${file}`, bytes);
-          }
-        };
-        /** The largest difference from PEFT's logits, loaded and merged. */
-        const differences = async () => {
-          const found = await readModelFolder(folder), weights = mergedWeights(found);
-          const { model: loaded } = await loadIdModel(folder, device);
-          const merged = await CausalLM.create(device, config, weights, { trainable: "none" });
-          const logits = [await logitsOf(loaded), await logitsOf(merged)];
-          loaded.dispose();
-          merged.dispose();
-          return logits.map((one) => largest(one.map((x, i) => x - wanted[i]!)));
-        };
-        await write(taken);
-        for (const difference of await differences()) assert.ok(difference < 4e-4);
-        await write(taken.map((one) => ({ ...one, data: one.data.map(() => 0) })));
-        for (const difference of await differences()) assert.ok(difference > 1e-2);
-        await write(taken.slice(1));
-        await assert.rejects(readModelFolder(folder), /initial_A" has shape \[\], expected \[/);
-      })
-    ));
+  test.inFolder(
+    `${name}: what it took out of the weights is read, if there is a file of it`,
+    async (folder, device) => {
+      const source = goldenPath(`peft/variants/${name}`);
+      const { config, files, adapter } = await readModelFolder(source);
+      const golden = await readSafetensors(`${source}/expected.safetensors`);
+      const wanted = await golden.float64("logits");
+      const baseModel = await Deno.realPath(`${source}/${adapter!.config.baseModel}`);
+      const peft = { ...adapter!.config, baseModel }, lora = loraOptions(peft);
+      const model = await CausalLM.create(device, config, files, { trainable: "none", lora });
+      const valuesOf = ({ name, shape }: Parameter) =>
+        model.readParameter(name).then((data) => ({ name, shape, data }));
+      const written = [...adapter!.weights.tensors.values()].map(async ({ name, shape }) => {
+        return { name, shape, data: await adapter!.weights.float32(name) };
+      });
+      const tensors = await Promise.all(written);
+      const taken = await Promise.all(
+        model.parameters.filter(({ name }) => isTaken(name)).map(valuesOf),
+      );
+      model.dispose();
+      const write = async (initial: typeof taken) => {
+        for (const [file, bytes] of await encodePeftAdapter(peft, tensors, initial)) {
+          await Deno.writeFile(`${folder}/${file}`, bytes);
+        }
+      };
+      /** The largest difference from PEFT's logits, loaded and merged. */
+      const differences = async () => {
+        const found = await readModelFolder(folder), weights = mergedWeights(found);
+        const { model: loaded } = await loadIdModel(folder, device);
+        const merged = await CausalLM.create(device, config, weights, { trainable: "none" });
+        const logits = [await logitsOf(loaded), await logitsOf(merged)];
+        loaded.dispose();
+        merged.dispose();
+        return logits.map((one) => largest(one.map((x, i) => x - wanted[i]!)));
+      };
+      await write(taken);
+      for (const difference of await differences()) assert.ok(difference < 4e-4);
+      await write(taken.map((one) => ({ ...one, data: one.data.map(() => 0) })));
+      for (const difference of await differences()) assert.ok(difference > 1e-2);
+      await write(taken.slice(1));
+      await assert.rejects(readModelFolder(folder), /initial_A" has shape \[\], expected \[/);
+    },
+  );
 }
 
 for (const name of ["dora", "pissa", "tokens-tied"]) {

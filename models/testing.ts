@@ -2,6 +2,7 @@
  * Helpers for tests of models: small configurations, models of several kinds, gradients by name.
  * Not part of the program.
  */
+import { withFolder } from "../core/testing.ts";
 import { createReferenceDevice } from "../kernels/devices/reference/device.ts";
 import type { Device } from "../kernels/device.ts";
 import { CountingDevice } from "../kernels/devices/counting/device.ts";
@@ -160,8 +161,11 @@ export async function withReference<T>(
   return await work(device);
 }
 
-/** Tests with such a device in float64: `test.onReference("…", async (device) => {…})`. */
+/** Tests with such a device in float64, and with a folder of their own. */
 export const test = {
+  inFolder(name: string, work: (folder: string, device: Device) => Promise<void>): void {
+    Deno.test(name, () => withFolder((folder) => withReference((device) => work(folder, device))));
+  },
   onReference(name: string, work: (device: Device) => Promise<void>): void {
     Deno.test(name, () => withReference(work));
   },

@@ -3,7 +3,7 @@
  * within rounding in all other types, for every architecture and with merged adapters.
  */
 import assert from "node:assert/strict";
-import { test, withFolder } from "../../core/testing.ts";
+import { withFolder } from "../../core/testing.ts";
 import { UsageError } from "../../core/errors.ts";
 import {
   adapterOn,
@@ -24,7 +24,7 @@ import { readModelFolder } from "../model_folder.ts";
 import { readPeftAdapter } from "../network/adapters/peft_adapter.ts";
 import { encodeSafetensors } from "../formats/safetensors/safetensors_writer.ts";
 import { readSafetensors } from "../formats/safetensors/safetensors.ts";
-import { withReference } from "../testing.ts";
+import { test, withReference } from "../testing.ts";
 import type { ModelConfig } from "../architectures/model_config.ts";
 import { goldenPath } from "../../tests/golden.ts";
 
@@ -148,65 +148,61 @@ Deno.test("modules stored in full are merged, and such a head is no longer tied"
   }
 });
 
-Deno.test("an exported adapter finds its base from anywhere and holds no other files", async () => {
-  await withFolder((folder) =>
-    withReference(async (device) => {
-      const adapter = await adapterOn(SIZES, folder, device);
-      const output = `${folder}/elsewhere/deep/exported`;
-      await exportModel(adapter, { to: "adapter", output });
-      const names = [...Deno.readDirSync(output)].map(({ name }) => name).sort();
-      assert.deepEqual(names, ["adapter_config.json", "adapter_model.safetensors"]);
-      assert.equal(
-        distance(await logitsOf(output, device), await logitsOf(adapter, device)),
-        0,
-      );
-      const { config, weights } = await readPeftAdapter(output);
-      assert.equal(config.baseModel, await Deno.realPath(`${folder}/base`));
-      assert.deepEqual(weights.metadata, { format: "pt" });
-      await exportModel(adapter, { to: "adapter", dtype: "bf16", output, force: true });
-      const narrow = (await readPeftAdapter(output)).weights;
-      assert.ok([...narrow.tensors.values()].every(({ dtype }) => dtype === "BF16"));
-    })
-  );
-});
+test.inFolder(
+  "an exported adapter finds its base from anywhere and holds no other files",
+  async (folder, device) => {
+    const adapter = await adapterOn(SIZES, folder, device);
+    const output = `${folder}/elsewhere/deep/exported`;
+    await exportModel(adapter, { to: "adapter", output });
+    const names = [...Deno.readDirSync(output)].map(({ name }) => name).sort();
+    assert.deepEqual(names, ["adapter_config.json", "adapter_model.safetensors"]);
+    assert.equal(
+      distance(await logitsOf(output, device), await logitsOf(adapter, device)),
+      0,
+    );
+    const { config, weights } = await readPeftAdapter(output);
+    assert.equal(config.baseModel, await Deno.realPath(`${folder}/base`));
+    assert.deepEqual(weights.metadata, { format: "pt" });
+    await exportModel(adapter, { to: "adapter", dtype: "bf16", output, force: true });
+    const narrow = (await readPeftAdapter(output)).weights;
+    assert.ok([...narrow.tensors.values()].every(({ dtype }) => dtype === "BF16"));
+  },
+);
 
-Deno.test({
-  name: "a GGUF file becomes a folder with the same weights, in types that represent them",
-  fn: () =>
-    withFolder((folder) =>
-      withReference(async (device) => {
-        const blocks = goldenPath("ggml-blocks");
-        const f16 = `${folder}/f16.gguf`;
-        await exportModel(`${blocks}/tiny-llama.f32.gguf`, {
-          to: "gguf",
-          dtype: "f16",
-          output: f16,
-        });
-        const sources: [string, string, string][] = [
-          [`${blocks}/tiny-llama.f32.gguf`, "F32", "float32"],
-          [`${blocks}/tiny-llama.q8_0.gguf`, "F32", "float32"],
-          [f16, "F16", "float16"],
-        ];
-        for (const [source, stored, dtype] of sources) {
-          const output = `${folder}/hf-${stored}`;
-          await convertModel(source, { output, force: true });
-          assert.equal(distance(await logitsOf(output, device), await logitsOf(source, device)), 0);
-          const weights = await readSafetensors(`${output}/model.safetensors`);
-          assert.equal(weights.info("model.embed_tokens.weight").dtype, stored);
-          assert.equal(weights.info("model.norm.weight").dtype, "F32");
-          const config = JSON.parse(await Deno.readTextFile(`${output}/config.json`));
-          assert.equal(config.dtype, dtype);
-          const before = await readModelFolder(source), after = await readModelFolder(output);
-          assert.deepEqual(after.config, before.config);
-          assert.deepEqual(after.tokenizer!.files(), before.tokenizer!.files());
-          assert.deepEqual(
-            [after.generationEosIds, after.bosId, after.padId],
-            [before.generationEosIds, before.bosId, before.padId],
-          );
-        }
-      })
-    ),
-});
+test.inFolder(
+  "a GGUF file becomes a folder with the same weights, in types that represent them",
+  async (folder, device) => {
+    const blocks = goldenPath("ggml-blocks");
+    const f16 = `${folder}/f16.gguf`;
+    await exportModel(`${blocks}/tiny-llama.f32.gguf`, {
+      to: "gguf",
+      dtype: "f16",
+      output: f16,
+    });
+    const sources: [string, string, string][] = [
+      [`${blocks}/tiny-llama.f32.gguf`, "F32", "float32"],
+      [`${blocks}/tiny-llama.q8_0.gguf`, "F32", "float32"],
+      [f16, "F16", "float16"],
+    ];
+    for (const [source, stored, dtype] of sources) {
+      const output = `${folder}/hf-${stored}`;
+      await convertModel(source, { output, force: true });
+      assert.equal(distance(await logitsOf(output, device), await logitsOf(source, device)), 0);
+      const weights = await readSafetensors(`${output}/model.safetensors`);
+      assert.equal(weights.info("model.embed_tokens.weight").dtype, stored);
+      assert.equal(weights.info("model.norm.weight").dtype, "F32");
+      const config = JSON.parse(await Deno.readTextFile(`${output}/config.json`));
+      assert.equal(config.dtype, dtype);
+      const before = await readModelFolder(source), after = await readModelFolder(output);
+      assert.deepEqual(after.config, before.config);
+      assert.deepEqual(after.tokenizer!.files(), before.tokenizer!.files());
+      assert.deepEqual(
+        [after.generationEosIds, after.bosId, after.padId],
+        [before.generationEosIds, before.bosId, before.padId],
+      );
+    }
+  },
+);
 
 Deno.test({
   name: "blocks, permuted rows and names are those of llama.cpp's converter",
@@ -269,139 +265,132 @@ test.inFolder("shards of any model become one file, byte for byte", async (folde
   );
 });
 
-Deno.test("impossible exports are refused, and nothing is left behind", async () => {
-  await withFolder((folder) =>
-    withReference(async (device) => {
-      const adapter = await adapterOn(SIZES, folder, device), base = `${folder}/base`;
-      const output = `${folder}/out`;
-      const refused = async (
-        checkpoint: string,
-        options: Partial<ExportOptions>,
-        message: RegExp,
-      ) => {
-        await assert.rejects(
-          exportModel(checkpoint, { to: "hf", output, ...options }),
-          (error) => {
-            assert.ok(error instanceof UsageError);
-            assert.match(error.message, message);
-            return true;
-          },
-        );
-      };
-      await refused(base, { to: "onnx" as "hf" }, /to onnx: not known, expected adapter, hf, g/);
-      await refused(base, { dtype: "q5_k" as "f32" }, /dtype q5_k: not known, expected f32/);
-      await refused(base, { dtype: "q8_0" }, /dtype q8_0 is a type of GGUF files only/);
-      await refused(base, { imatrix: "i" }, /imatrix: hf does not heed it/);
-      await refused(base, { to: "gguf", dtype: "f16", imatrix: "i" }, /imatrix: f16 does not heed/);
-      const imatrix = `${folder}/photos/imatrix.dat`;
-      await Deno.mkdir(`${folder}/photos`);
-      // One tensor with the name x and one column.
-      const one = [1, 0, 0, 0];
-      await Deno.writeFile(
-        imatrix,
-        Uint8Array.of(...one, ...one, 120, ...one, ...one, 0, 0, 128, 63),
-      );
-      await refused(base, { to: "gguf", dtype: "q6_k", imatrix }, /dat: it names no tensor of the/);
-      await refused(base, { to: "adapter" }, /no adapter to export/);
-      await refused(base, { to: "adapter", output: "a.gguf" }, /no adapter to export/);
-      await refused(`${folder}/nowhere`, { to: "adapter" }, /nowhere: no such model/);
-      await refused(`${folder}/nowhere`, {}, /nowhere: no such model/);
-      await refused(base, { output: "" }, /the output is empty/);
-      await refused(
-        adapter,
-        { output: adapter, force: true },
-        /adapter, which is read, lies there/,
-      );
-      await refused(adapter, { output: base, force: true }, /base, which is read, lies there/);
-      await refused(adapter, { output: folder, force: true }, /which is read, lies there/);
-      await Deno.writeTextFile(`${folder}/photos/a.txt`, "a");
-      await refused(adapter, { output: `${folder}/photos`, force: true }, /it is not a model/);
-      await refused(
-        adapter,
-        { output: `${folder}/photos/a.txt` },
-        /it is a file, expected a folder/,
-      );
-      await refused(
-        adapter,
-        { output: `${folder}/photos/a.txt/b` },
-        /a part of the path is a file/,
-      );
-
-      await exportModel(adapter, { to: "hf", output });
-      await refused(adapter, {}, /out: it is there already/);
-      await exportModel(adapter, { to: "hf", output, dtype: "f16", force: true });
-      await exportModel(adapter, { to: "gguf", output: `${folder}/m.gguf` });
-      await refused(adapter, { to: "gguf", output: `${folder}/m.gguf` }, /m\.gguf: it is there/);
-
-      const signal = AbortSignal.abort(new UsageError("enough"));
-      for (const to of ["hf", "gguf"] as const) {
-        await refused(adapter, { to, output: `${folder}/late.gguf`, signal }, /^enough$/);
-      }
-      await Deno.rename(base, `${folder}/moved`);
-      // A folder ../base beside the working directory would be taken: the name is this test's own.
-      const gone = `../gone-${folder.split("/").at(-1)}`;
-      const file = `${adapter}/adapter_config.json`;
-      const written = {
-        ...JSON.parse(await Deno.readTextFile(file)),
-        base_model_name_or_path: gone,
-      };
-      await Deno.writeTextFile(file, JSON.stringify(written));
-      await refused(adapter, { output: `${folder}/new` }, /base model.*\.\.\/gone-/);
-      const names = [...Deno.readDirSync(folder)].map(({ name }) => name).sort();
-      assert.deepEqual(names, ["adapter", "m.gguf", "moved", "out", "photos"]);
-    })
-  );
-});
-
-Deno.test("an adapter for another base is refused with the names of its tensors", async () => {
-  await withFolder((folder) =>
-    withReference(async (device) => {
-      const adapter = await adapterOn(SIZES, folder, device);
-      const other = await encodeModelFolder({
-        config: { ...SIZES, hiddenSize: 24, numLayers: 1 },
-        tokenizer,
-        generationEosIds: [2],
-        bosId: null,
-        padId: 0,
-        tensors: [],
-      });
-      for (const [name, bytes] of other) await Deno.writeFile(`${folder}/base/${name}`, bytes);
+test.inFolder(
+  "impossible exports are refused, and nothing is left behind",
+  async (folder, device) => {
+    const adapter = await adapterOn(SIZES, folder, device), base = `${folder}/base`;
+    const output = `${folder}/out`;
+    const refused = async (
+      checkpoint: string,
+      options: Partial<ExportOptions>,
+      message: RegExp,
+    ) => {
       await assert.rejects(
-        exportModel(adapter, { to: "hf", output: `${folder}/out` }),
-        /does not fit the base .*A\.weight has shape \[2, 32\], the base needs \[2, 24\].* more/,
+        exportModel(checkpoint, { to: "hf", output, ...options }),
+        (error) => {
+          assert.ok(error instanceof UsageError);
+          assert.match(error.message, message);
+          return true;
+        },
       );
-    })
-  );
+    };
+    await refused(base, { to: "onnx" as "hf" }, /to onnx: not known, expected adapter, hf, g/);
+    await refused(base, { dtype: "q5_k" as "f32" }, /dtype q5_k: not known, expected f32/);
+    await refused(base, { dtype: "q8_0" }, /dtype q8_0 is a type of GGUF files only/);
+    await refused(base, { imatrix: "i" }, /imatrix: hf does not heed it/);
+    await refused(base, { to: "gguf", dtype: "f16", imatrix: "i" }, /imatrix: f16 does not heed/);
+    const imatrix = `${folder}/photos/imatrix.dat`;
+    await Deno.mkdir(`${folder}/photos`);
+    // One tensor with the name x and one column.
+    const one = [1, 0, 0, 0];
+    await Deno.writeFile(
+      imatrix,
+      Uint8Array.of(...one, ...one, 120, ...one, ...one, 0, 0, 128, 63),
+    );
+    await refused(base, { to: "gguf", dtype: "q6_k", imatrix }, /dat: it names no tensor of the/);
+    await refused(base, { to: "adapter" }, /no adapter to export/);
+    await refused(base, { to: "adapter", output: "a.gguf" }, /no adapter to export/);
+    await refused(`${folder}/nowhere`, { to: "adapter" }, /nowhere: no such model/);
+    await refused(`${folder}/nowhere`, {}, /nowhere: no such model/);
+    await refused(base, { output: "" }, /the output is empty/);
+    await refused(
+      adapter,
+      { output: adapter, force: true },
+      /adapter, which is read, lies there/,
+    );
+    await refused(adapter, { output: base, force: true }, /base, which is read, lies there/);
+    await refused(adapter, { output: folder, force: true }, /which is read, lies there/);
+    await Deno.writeTextFile(`${folder}/photos/a.txt`, "a");
+    await refused(adapter, { output: `${folder}/photos`, force: true }, /it is not a model/);
+    await refused(
+      adapter,
+      { output: `${folder}/photos/a.txt` },
+      /it is a file, expected a folder/,
+    );
+    await refused(
+      adapter,
+      { output: `${folder}/photos/a.txt/b` },
+      /a part of the path is a file/,
+    );
+
+    await exportModel(adapter, { to: "hf", output });
+    await refused(adapter, {}, /out: it is there already/);
+    await exportModel(adapter, { to: "hf", output, dtype: "f16", force: true });
+    await exportModel(adapter, { to: "gguf", output: `${folder}/m.gguf` });
+    await refused(adapter, { to: "gguf", output: `${folder}/m.gguf` }, /m\.gguf: it is there/);
+
+    const signal = AbortSignal.abort(new UsageError("enough"));
+    for (const to of ["hf", "gguf"] as const) {
+      await refused(adapter, { to, output: `${folder}/late.gguf`, signal }, /^enough$/);
+    }
+    await Deno.rename(base, `${folder}/moved`);
+    // A folder ../base beside the working directory would be taken: the name is this test's own.
+    const gone = `../gone-${folder.split("/").at(-1)}`;
+    const file = `${adapter}/adapter_config.json`;
+    const written = {
+      ...JSON.parse(await Deno.readTextFile(file)),
+      base_model_name_or_path: gone,
+    };
+    await Deno.writeTextFile(file, JSON.stringify(written));
+    await refused(adapter, { output: `${folder}/new` }, /base model.*\.\.\/gone-/);
+    const names = [...Deno.readDirSync(folder)].map(({ name }) => name).sort();
+    assert.deepEqual(names, ["adapter", "m.gguf", "moved", "out", "photos"]);
+  },
+);
+
+test.inFolder(
+  "an adapter for another base is refused with the names of its tensors",
+  async (folder, device) => {
+    const adapter = await adapterOn(SIZES, folder, device);
+    const other = await encodeModelFolder({
+      config: { ...SIZES, hiddenSize: 24, numLayers: 1 },
+      tokenizer,
+      generationEosIds: [2],
+      bosId: null,
+      padId: 0,
+      tensors: [],
+    });
+    for (const [name, bytes] of other) await Deno.writeFile(`${folder}/base/${name}`, bytes);
+    await assert.rejects(
+      exportModel(adapter, { to: "hf", output: `${folder}/out` }),
+      /does not fit the base .*A\.weight has shape \[2, 32\], the base needs \[2, 24\].* more/,
+    );
+  },
+);
+
+test.inFolder("matrices whose rows are not whole blocks become f16", async (folder, device) => {
+  const odd = await adapterOn({ ...SIZES, hiddenSize: 40 }, folder, device);
+  const options = { to: "gguf", dtype: "q4_0", output: `${folder}/q.gguf` } as const;
+  const { notes } = await exportModel(odd, options);
+  assert.match(notes.join(), /^12 matrices are f16/);
+  const file = await readGguf(options.output);
+  const type = (name: string) => file.info(name).type.name;
+  assert.equal(type("blk.0.ffn_down.weight"), "Q4_0");
+  assert.equal(type("blk.0.attn_q.weight"), "F16");
+  assert.equal(type("blk.0.attn_norm.weight"), "F32");
+  assert.equal(file.metadata.get("general.quantization_version"), 2);
 });
 
-Deno.test("matrices whose rows are not whole blocks become f16", async () => {
-  await withFolder((folder) =>
-    withReference(async (device) => {
-      const odd = await adapterOn({ ...SIZES, hiddenSize: 40 }, folder, device);
-      const options = { to: "gguf", dtype: "q4_0", output: `${folder}/q.gguf` } as const;
-      const { notes } = await exportModel(odd, options);
-      assert.match(notes.join(), /^12 matrices are f16/);
-      const file = await readGguf(options.output);
-      const type = (name: string) => file.info(name).type.name;
-      assert.equal(type("blk.0.ffn_down.weight"), "Q4_0");
-      assert.equal(type("blk.0.attn_q.weight"), "F16");
-      assert.equal(type("blk.0.attn_norm.weight"), "F32");
-      assert.equal(file.metadata.get("general.quantization_version"), 2);
-    })
-  );
-});
-
-Deno.test("a note says that llama.cpp ignores a model's sliding window", async () => {
-  await withFolder((folder) =>
-    withReference(async (device) => {
-      const sizes: ModelConfig = { ...SIZES, architecture: "qwen2", slidingWindow: 8 };
-      const { notes } = await exportModel(await adapterOn(sizes, folder, device), {
-        to: "gguf",
-        dtype: "f32",
-        output: `${folder}/w.gguf`,
-      });
-      assert.match(notes.join(), /llama\.cpp attends to all positions, not to the last 8/);
-      assert.equal((await readModelFolder(`${folder}/w.gguf`)).config.slidingWindow, 8);
-    })
-  );
-});
+test.inFolder(
+  "a note says that llama.cpp ignores a model's sliding window",
+  async (folder, device) => {
+    const sizes: ModelConfig = { ...SIZES, architecture: "qwen2", slidingWindow: 8 };
+    const { notes } = await exportModel(await adapterOn(sizes, folder, device), {
+      to: "gguf",
+      dtype: "f32",
+      output: `${folder}/w.gguf`,
+    });
+    assert.match(notes.join(), /llama\.cpp attends to all positions, not to the last 8/);
+    assert.equal((await readModelFolder(`${folder}/w.gguf`)).config.slidingWindow, 8);
+  },
+);
