@@ -13,9 +13,8 @@ import { modelTensors } from "../../architectures/mod.ts";
 import { readModelFolder } from "../../model_folder.ts";
 import { packStored, unpackStored } from "../../../kernels/weights/layout.ts";
 import { onEachDevice } from "../../each_device_testing.ts";
-import { gradients, TINY_MODELS, tinyConfig } from "../../testing.ts";
+import { gradients, randomModel, TINY_MODELS, tinyConfig } from "../../testing.ts";
 import type { ModelConfig } from "../../architectures/model_config.ts";
-import type { WeightSource } from "../../formats/weight_reader.ts";
 import { planStorage, type StorageOptions } from "./weight_storage.ts";
 import { goldenPath } from "../../../tests/golden.ts";
 
@@ -40,22 +39,6 @@ const groups = [0, 1].map((g) => ({
   branches: [[3, 4, 9 + g], [11, 2], []],
 }));
 
-/** Large values, so that no result is near zero. */
-async function made(
-  device: Device,
-  config: ModelConfig,
-  weights: WeightSource,
-  options: CausalLMOptions,
-): Promise<CausalLM> {
-  const model = await CausalLM.create(device, config, weights, options);
-  for (const { name } of model.parameters) {
-    if (!/(norm|ln_\w+|lora_B)\.weight$|\.bias$/.test(name)) continue;
-    const data = await model.readParameter(name);
-    model.writeParameter(name, data.map((x, i) => x + 0.3 * Math.sin(i * 1.7 + name.length)));
-  }
-  return model;
-}
-
 /** Two models: one with weights in a type, and one with the values of that type as floats. */
 async function pair(
   device: Device,
@@ -63,9 +46,9 @@ async function pair(
   weights: StorageOptions,
   options: CausalLMOptions,
 ): Promise<[stored: CausalLM, float: CausalLM]> {
-  const stored = await made(device, config, initWeights(config, 5, 0.3), { ...options, weights });
+  const stored = await randomModel(device, config, { ...options, weights });
   // With what stays in its file.
-  const values = initWeights(config, 5, 0.3);
+  const values = initWeights(config, 5, 0.4);
   for (const { name } of stored.parameters) values.set(name, await stored.readParameter(name));
   const float = await CausalLM.create(device, config, values, options);
   // Reads return float32 on every device.
