@@ -61,68 +61,89 @@ export function countersOf(rows: number, first = 0): Uint32Array {
   return counters;
 }
 
-/** Distinct random logits, so that no threshold has ties. */
+/** Random logits. */
 export function logitsOf(name: string, rows: number, vocab: number): Float32Array {
   return normals(stream(`sample ${name} ${rows} ${vocab}`), rows * vocab, 2);
 }
 
 /**
  * The probability of every token after temperature, top-k, top-p (the smallest set with mass ≥
- * topP) and min-p. It sorts the tokens, unlike the kernels, which search thresholds.
+ * topP) and min-p, with all ties of the last token that is kept; at temperature 0 the lowest index
+ * of the maximum. It sorts the tokens, unlike the kernels, which search thresholds.
  */
-export function keptDistribution(
+function keptDistribution(
   logits: ArrayLike<number>,
   { temperature, topK, topP, minP }: SampleOptions,
 ): Float64Array {
-  const z = Float64Array.from(logits, (x) => x / temperature);
-  const order = Array.from(z.keys()).sort((a, b) => z[b]! - z[a]!);
+  const p = new Float64Array(logits.length);
+  const z = Float64Array.from(logits, (x) => temperature === 0 ? x : x / temperature);
+  const order = Array.from(z.keys()).sort((a, b) => z[a] === z[b] ? a - b : z[b]! < z[a]! ? -1 : 1);
+  if (temperature === 0) {
+    p[order[0]!] = 1;
+    return p;
+  }
   const max = z[order[0]!]!;
-  let kept = topK > 0 ? order.slice(0, topK) : order;
+  const withTies = (count: number) => order.filter((t) => z[t]! >= z[order[count - 1]!]!);
+  let kept = topK > 0 && topK < z.length ? withTies(topK) : order;
   const mass = (ids: number[]) => ids.reduce((sum, t) => sum + Math.exp(z[t]! - max), 0);
   if (topP < 1) {
     const wanted = topP * mass(kept);
     let count = 0, sum = 0;
     while (sum < wanted && count < kept.length) sum += Math.exp(z[kept[count++]!]! - max);
-    kept = kept.slice(0, count);
+    kept = withTies(count);
   }
   if (minP > 0) kept = kept.filter((t) => Math.exp(z[t]! - max) >= minP);
   const total = mass(kept);
-  const p = new Float64Array(z.length);
   for (const t of kept) p[t] = Math.exp(z[t]! - max) / total;
   return p;
 }
 
+/** Logits [rows, vocab] with the options of a draw, and what is expected, computed once. */
+export interface Draws {
+  what: string;
+  logits: Float32Array;
+  vocab: number;
+  options: SampleOptions;
+  /** The logits of the log-probabilities, where they are others. */
+  scored?: Float32Array;
+  expected?: { kept: Float64Array; full: Float64Array; rounding: number }[];
+}
+
+function expectedOf({ logits, vocab, options, scored = logits }: Draws) {
+  const temperature = options.temperature || 1;
+  return Array.from({ length: logits.length / vocab }, (_, r) => {
+    const row = (all: Float32Array) => all.subarray(r * vocab, (r + 1) * vocab);
+    const full = keptDistribution(row(scored), { ...PLAIN, temperature });
+    // Scores of size s are rounded by some 2^−24·s.
+    const sizes = [...row(scored)].filter((_, t) => full[t]! > 0).map(Math.abs);
+    const rounding = 2 ** -22 * Math.max(10, ...sizes.map((x) => x / temperature));
+    return { kept: keptDistribution(row(logits), options), full, rounding };
+  });
+}
+
 /**
- * Asserts that each token is the inverse transform of the row's uniform number, and that `logp` is
- * that of the full softmax.
+ * Asserts that each token is the inverse transform of the row's uniform number among the tokens
+ * that are kept, and that `logp` is that of the full softmax.
  */
-export async function checkDraws(
-  device: Device,
-  rows: number,
-  vocab: number,
-  options: SampleOptions,
-): Promise<void> {
-  const logits = logitsOf("draws", rows, vocab), counters = countersOf(rows);
-  const { tokens, logp } = await drawTokens(device, logits, counters, vocab, options);
-  const what = `sample of ${rows}×${vocab} ${JSON.stringify(options)} on ${device.name}`;
+export async function checkDraws(device: Device, draws: Draws): Promise<void> {
+  const { logits, vocab, options, scored } = draws, counters = countersOf(logits.length / vocab);
+  const { tokens, logp } = await drawTokens(device, logits, counters, vocab, options, scored);
   const random = new Uint32Array(4);
-  for (let r = 0; r < rows; r++) {
-    const row = logits.subarray(r * vocab, (r + 1) * vocab), token = tokens[r]!;
-    assert.ok(token < vocab, `${what}: token ${token} in row ${r}`);
+  for (const [r, { kept, full, rounding }] of (draws.expected ??= expectedOf(draws)).entries()) {
+    const token = tokens[r]!, p = kept[token];
+    const what = `${draws.what} ${JSON.stringify(options)} on ${device.name}: row ${r}`;
+    assert.ok(p !== undefined && p > 0, `${what} drew token ${token}, which is cut off`);
     const words = counters.subarray(r * COUNTER_WORDS, (r + 1) * COUNTER_WORDS);
     const [c1, c2, c3, low, high] = words;
     philox4x32(random, 0, c1!, c2!, c3!, low!, high!);
-    const u = uniform23(random[0]!), p = keptDistribution(row, options);
-    assert.ok(p[token]! > 0, `${what}: row ${r} drew token ${token}, which is cut off`);
+    const u = uniform23(random[0]!), room = Math.max(1e-5, rounding);
     let below = 0;
-    for (let t = 0; t < token; t++) below += p[t]!;
-    const rounding = 1e-5;
+    for (let t = 0; t < token; t++) below += kept[t]!;
     assert.ok(
-      u > below - rounding && u < below + p[token]! + rounding,
-      `${what}: row ${r}: u ${u}, token ${token} spans ${below}…${below + p[token]!}`,
+      u > below - room && u < below + p + room,
+      `${what}: u ${u}, token ${token} spans ${below}…${below + p}`,
     );
-    const full = keptDistribution(row, { ...PLAIN, temperature: options.temperature });
     const error = Math.abs(logp[r]! - Math.log(full[token]!));
-    assert.ok(error < 5e-6 + 2 ** -22 * 10, `${what}: row ${r}: logp is off by ${error}`);
+    assert.ok(error < 5e-6 + rounding, `${what}: logp is off by ${error}`);
   }
 }
