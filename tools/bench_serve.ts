@@ -180,18 +180,12 @@ async function metric(url: string, name: string): Promise<number> {
   return Number(new RegExp(`^${name} (.*)$`, "m").exec(text)?.[1]);
 }
 
-/** The answer to a streamed request. */
-interface Streamed {
-  /** 0 means that the stream broke off. */
-  status: number;
-  /** Token ids, where the server sends them. */
-  ids: number[];
-  /** The time of each event with a token. */
-  times: number[];
-}
-
-/** Asks once, streamed. */
-async function ask(url: string, question: object, signal?: AbortSignal): Promise<Streamed> {
+/**
+ * Asks once, streamed.
+ * @returns the status, which is 0 where the stream broke off; token ids, where the server sends
+ *   them; the time of each event with a token
+ */
+async function ask(url: string, question: object, signal?: AbortSignal) {
   const response = await fetch(`${url}/completions`, {
     method: "POST",
     headers: { "content-type": "application/json" },

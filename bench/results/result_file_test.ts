@@ -46,6 +46,7 @@ Deno.test("files of another version, damaged and missing files are refused", asy
     // Percentages that someone wrote by hand.
     [(f) => model(f)["accuracy"] = 85.2, /accuracy: expected a share from 0 to 1, found 85\.2/],
     [(f) => model(f)["ci95"] = [80.1, 89.2], /ci95: .* from 0 to 1, found \[80\.1,89\.2\]/],
+    [(f) => model(f)["truncated_rate"] = 1.1, /truncated_rate: expected a share/],
     [(f) => model(f)["format_rate"] = -0.1, /format_rate: expected a share/],
   ];
   for (const [change, says] of refused) assert.throws(broken(change), says);
