@@ -56,18 +56,6 @@ Deno.test("every YAML block of the example documents loads, or is refused for a 
   assert.equal(reasons.size, REFUSED.length, "a reason is listed that no block has");
 });
 
-Deno.test("the experiment of the documents means what it says", async () => {
-  const block = blocks.find((text) => text.includes("wandb_project"))!;
-  const { config } = await load(atHome(block), {}, BASES);
-  assert.equal(config.model.model_name_or_path, "Qwen/Qwen2.5-7B-Instruct");
-  assert.equal(config.lora?.r, 64);
-  assert.equal(config.data.task_name, "tower_of_hanoi");
-  assert.equal(config.training.num_train_epochs, 3);
-  assert.equal(config.training.learning_rate, 2e-6);
-  assert.equal(config.logging.project, "reasoning-gym");
-  assert.deepEqual(config.logging.report_to, ["wandb"]);
-});
-
 const VERL = `data:
   train_files: train.parquet
   train_batch_size: 16

@@ -27,6 +27,13 @@ lora.bias | none | lora.r | 16 | lora: {}
 lora.task_type lora_task_type task_type | CAUSAL_LM | lora.r | 16 | lora: {}
 lora.fan_in_fan_out lora.runtime_config lora.megatron_config | null | lora.r | 16 | lora: {}
 use_peft lora.enabled model.use_peft | true | lora.r | 16
+use_peft | false | lora | null | lora: {r: 4}
+lora | {} | lora.lora_alpha | 32
+lora | null | lora
+sft.max_steps | 0 | sft | null
+sft.steps | 5 | sft.max_steps
+rope_scaling model_init_kwargs.rope_scaling model_init_kwargs.rope_parameters | {rope_type: yarn, factor: 4} | model.rope_scaling
+actor_rollout_ref.model.override_config.rope_scaling | {rope_type: yarn, factor: 4} | model.rope_scaling
 data.name data.task data.task_name task_name task | leg_counting | data.task_name | | task: null
 data.size dataset_size reasoning_gym.dataset_size num_examples | 77 | data.num_examples
 reasoning_gym.datasets datasets data.tasks | {chain_sum: {weight: 2}} | data.tasks.0.weight | 2 | task: null
@@ -43,7 +50,9 @@ training.generation_config.top_p actor_rollout_ref.rollout.top_p top_p | 0.9 | t
 training.generation_config.top_k actor_rollout_ref.rollout.top_k top_k | 5 | training.top_k
 training.generation_config.repetition_penalty | 1.1 | training.repetition_penalty
 training.generation_config.do_sample | true | training.temperature | 1
-actor_rollout_ref.rollout.top_k | -1 | training.top_k | 0
+actor_rollout_ref.rollout.top_k top_k generation_kwargs.top_k | -1 | training.top_k | 0
+top_k | null | training.top_k | 0
+generation_kwargs | {top_k: -1} | training.top_k | 0
 data.max_prompt_length max_prompt_length | 100 | training.max_prompt_length
 actor_rollout_ref.actor.kl_loss_coef | 0.03 | training.beta | | actor_rollout_ref: {actor: {use_kl_loss: true}}
 actor_rollout_ref.actor.kl_loss_coef | 0.03 | training.beta | 0
@@ -89,7 +98,6 @@ optim | paged_adamw_8bit | training.optim | adamw_8bit
 resume_from_checkpoint | null | training.resume_from_checkpoint | false
 generation_kwargs | {temperature: 0.6, stop: [x]} | training.temperature | 0.6
 model_init_kwargs | {dtype: bfloat16, foo: 3} | model.dtype | bfloat16
-model_init_kwargs | {quantization_config: {load_in_4bit: true}} | model.load_in_4bit | true | lora: {}
 bnb_4bit_quant_type | nf4 | model.load_in_4bit | false
 router_aux_loss_coef | 0.01 | training.beta | 0
 curriculum | {enabled: true} | curriculum.last_k | 20

@@ -9,7 +9,7 @@ import { LISTED } from "./foreign/foreign_keys.ts";
 import { loadConfig } from "./load.ts";
 import { KEYS } from "./reading/key_names.ts";
 import { renderOrigins } from "./dotted_keys.ts";
-import { errorsOf, load, MINIMAL, withFiles } from "./testing.ts";
+import { assertRefusals, assertValues, errorsOf, load, MINIMAL, withFiles } from "./testing.ts";
 
 const QWEN = `model:
   name: "Qwen/Qwen2.5-7B-Instruct"
@@ -26,6 +26,26 @@ lora:
   bias: "none"
   task_type: "CAUSAL_LM"
 `;
+
+/** An adapter of which nothing is written. */
+const LORA = {
+  r: 16,
+  lora_alpha: 32,
+  lora_dropout: 0,
+  target_modules: null,
+  use_rslora: false,
+  use_dora: false,
+  bias: "none",
+  lora_bias: false,
+  trainable_token_indices: null,
+  target_parameters: [],
+  modules_to_save: [],
+  exclude_modules: [],
+  layers_to_transform: null,
+  rank_pattern: {},
+  alpha_pattern: {},
+  init_lora_weights: "true",
+};
 
 Deno.test("a project in the nested style of the field loads as meant", async () => {
   const files = {
@@ -52,39 +72,17 @@ logging:
   };
   await withFiles(files, async (cwd) => {
     const { config, notes, origins } = await loadConfig("configs/experiments/x.yaml", { cwd });
-    assert.equal(config.model.model_name_or_path, "Qwen/Qwen2.5-7B-Instruct");
-    assert.deepEqual(config.lora, {
-      r: 64,
-      lora_alpha: 16,
-      lora_dropout: 0.05,
-      target_modules: ["q_proj", "v_proj", "k_proj", "o_proj"],
-      use_rslora: false,
-      use_dora: false,
-      bias: "none",
-      lora_bias: false,
-      trainable_token_indices: null,
-      target_parameters: [],
-      modules_to_save: [],
-      exclude_modules: [],
-      layers_to_transform: null,
-      rank_pattern: {},
-      alpha_pattern: {},
-      init_lora_weights: "true",
-    });
-    assert.equal(config.data.task_name, "leg_counting");
-    assert.equal(config.data.num_examples, 2048);
-    assert.equal(config.data.seed, 42);
-    assert.equal(config.data.add_instructions, true);
-    assert.deepEqual(config.rewards.map(({ name, weight }) => ({ name, weight })), [
-      { name: "correctness", weight: 1 },
-    ]);
-    assert.equal(config.training.output_dir, "./experiments/x");
-    assert.equal(config.training.num_train_epochs, 3);
-    assert.equal(config.training.learning_rate, 2e-6);
-    assert.equal(config.training.num_generations, 8);
-    assert.equal(config.logging.run_name, "x");
-    assert.equal(config.logging.project, "reasoning-gym");
-    assert.deepEqual(config.logging.report_to, ["wandb"]);
+    const target_modules = ["q_proj", "v_proj", "k_proj", "o_proj"];
+    const adapter = { r: 64, lora_alpha: 16, lora_dropout: 0.05, target_modules };
+    assert.deepEqual(config.lora, { ...LORA, ...adapter });
+    assertValues(
+      config,
+      `model.model_name_or_path: Qwen/Qwen2.5-7B-Instruct, data.task_name: leg_counting,
+      data.num_examples: 2048, data.seed: 42, data.add_instructions: true, rewards.length: 1,
+      rewards.0.name: correctness, rewards.0.weight: 1, training.output_dir: ./experiments/x,
+      training.num_train_epochs: 3, training.learning_rate: 2e-6, training.num_generations: 8,
+      logging.run_name: x, logging.project: reasoning-gym, logging.report_to: [wandb]`,
+    );
     assert.deepEqual(notes, []);
     assert.equal(origins.get("lora.r"), "configs/models/qwen-7b.yaml:5");
     assert.equal(
@@ -104,15 +102,7 @@ Deno.test("a lora section has the keys of PEFT, in YAML and on the command line"
     async (cwd) => {
       const { config } = await loadConfig("f.yaml", { cwd });
       assert.deepEqual(config.lora, {
-        r: 16,
-        lora_alpha: 32,
-        lora_dropout: 0,
-        use_rslora: false,
-        use_dora: false,
-        bias: "none",
-        lora_bias: false,
-        trainable_token_indices: null,
-        target_parameters: [],
+        ...LORA,
         target_modules: ".*\\.(q|v)_proj",
         modules_to_save: ["lm_head", "norm"],
         exclude_modules: ["layers.0.self_attn.q_proj"],
@@ -208,9 +198,7 @@ Deno.test("the GSM8K recipe has an adapter on any architecture", async () => {
 Deno.test("the quickstart is a tiny model on problems of a known tokenizer", async () => {
   const { config, notes } = await loadConfig("quickstart");
   assert.deepEqual(notes, []);
-  assert.equal(config.model.init?.hidden_size, 96);
-  assert.equal(config.lora, null);
-  assert.equal(config.eval.num_examples, 500);
+  assertValues(config, "model.init.hidden_size: 96, lora: null, eval.num_examples: 500");
   assert.deepEqual(config.rewards, [{ name: "correctness", weight: 1, params: { binary: true } }]);
 });
 
@@ -255,46 +243,26 @@ Deno.test("keys of other trainers: silent at neutral values, noted without effec
 });
 
 Deno.test("transformers' quantization_config is read in each of its sections", async () => {
-  const lora = MINIMAL + "lora: {r: 4}\n";
   const sections = [
-    "quantization_config",
-    "model_init_kwargs.quantization_config",
-    "training.model_init_kwargs.quantization_config",
+    "quantization_config: X",
+    "model_init_kwargs: {quantization_config: X}",
+    "training: {model_init_kwargs: {quantization_config: X}}",
   ];
+  const usual = '{quant_method: bitsandbytes, load_in_4bit: true, bnb_4bit_quant_type: "nf4", ' +
+    "bnb_4bit_use_double_quant: true, llm_int8_threshold: 6.0}";
+  const advice = /; weights are quantised at load by model\.load_in_4bit=true/;
   for (const section of sections) {
-    const [outer, ...inner] = section.split(".");
-    const written = (json: string) =>
-      `${lora}${outer}: ${inner.map((name) => `{${name}: `).join("")}${json}${
-        "}".repeat(inner.length)
-      }`;
-    const usual = '{quant_method: bitsandbytes, load_in_4bit: true, bnb_4bit_quant_type: "nf4", ' +
-      "bnb_4bit_use_double_quant: true, llm_int8_threshold: 6.0}";
-    const { config, notes } = await load(written(usual));
+    const lora = `${MINIMAL}lora: {r: 4}\n`;
+    const { config, notes } = await load(lora + section.replace("X", usual));
     assert.deepEqual([config.model.load_in_4bit, notes], [true, []]);
-    await assert.rejects(load(written("{bnb_4bit_quant_type: fp4}")), (error: Error) => {
-      assert.match(error.message, /quantization_config\.bnb_4bit_quant_type: not supported .*nf4/);
-      return true;
-    });
-    for (const other of ["{bits: 4}", "{quant_method: gptq}", "{load_in_3bit: true}"]) {
-      await assert.rejects(
-        load(written(other)),
-        /; weights are quantised at load by model\.load_in_4bit=true/,
-      );
-    }
+    const refused: [values: string, expected: RegExp][] = [
+      ["{bnb_4bit_quant_type: fp4}", /quantization_config\.bnb_4bit_quant_type: not .*nf4/],
+      ["{bits: 4}", advice],
+      ["{quant_method: gptq}", advice],
+      ["{load_in_3bit: true}", advice],
+    ];
+    await assertRefusals(refused.map(([value, says]) => [section.replace("X", value), says]), lora);
   }
-});
-
-Deno.test("use_peft switches the adapter off, a lora section on", async () => {
-  assert.equal((await load(MINIMAL + "lora: {r: 4}\nuse_peft: false\n")).config.lora, null);
-  assert.equal((await load(MINIMAL + "use_peft: true\n")).config.lora?.r, 16);
-  assert.equal((await load(MINIMAL + "lora: {}\n")).config.lora?.lora_alpha, 32);
-  assert.equal((await load(MINIMAL + "lora:\n")).config.lora, null);
-  assert.equal((await load(MINIMAL)).config.lora, null);
-});
-
-Deno.test("sft with no steps does not take place", async () => {
-  assert.equal((await load(MINIMAL + "sft: {max_steps: 0}\n")).config.sft, null);
-  assert.equal((await load(MINIMAL + "sft: {steps: 5}\n")).config.sft?.max_steps, 5);
 });
 
 Deno.test("a run name becomes a folder name without odd characters", async () => {
@@ -305,12 +273,6 @@ Deno.test("a run name becomes a folder name without odd characters", async () =>
   assert.equal(dots.config.training.output_dir, "./experiments/_");
 });
 
-Deno.test("top_k is switched off as in vLLM and in older TRL, too", async () => {
-  for (const off of ["top_k: -1", "top_k: null", "generation_kwargs: {top_k: -1}"]) {
-    assert.equal((await load(`${MINIMAL}${off}\n`)).config.training.top_k, 0, off);
-  }
-});
-
 Deno.test("a run without a name or a folder, as TRL's null says it, has the defaults", async () => {
   const { config } = await load(MINIMAL + "run_name: null\noutput_dir: null\n");
   assert.equal(config.logging.run_name, "f");
@@ -319,13 +281,14 @@ Deno.test("a run without a name or a folder, as TRL's null says it, has the defa
 
 Deno.test("~ at the beginning of a path is the home folder, in files and arguments", async () => {
   const home = Deno.env.get("HOME") ?? "~";
-  const { config } = await load(
-    "model: ~/m\ntokenizer_name_or_path: ~you/t\ntask: chain_sum\nrewards: [correctness]\n",
-    { overrides: ["training.output_dir=~/runs/a~/b"] },
+  const yaml =
+    "model: ~/m\ntokenizer_name_or_path: ~you/t\ntask: chain_sum\nrewards: [correctness]\n";
+  const { config } = await load(yaml, { overrides: ["training.output_dir=~/runs/a~/b"] });
+  assertValues(
+    config,
+    `training.output_dir: ${home}/runs/a~/b, model.model_name_or_path: ${home}/m,
+    model.tokenizer_name_or_path: ~you/t`,
   );
-  assert.equal(config.training.output_dir, `${home}/runs/a~/b`);
-  assert.equal(config.model.model_name_or_path, `${home}/m`);
-  assert.equal(config.model.tokenizer_name_or_path, "~you/t");
 });
 
 Deno.test("a configuration outside of the working directory may name files beside it", async () => {
@@ -398,20 +361,4 @@ Deno.test("an error in an override does not hide those of the file", async () =>
     "f.yaml:4:1: bta: unknown key, did you mean beta?",
     "command line: epsiln: unknown key, did you mean epsilon?",
   ]);
-});
-
-Deno.test("RoPE scaling is read where TRL and verl have it", async () => {
-  const scaling = "{rope_type: yarn, factor: 4}";
-  const places = [
-    `rope_scaling: ${scaling}\n`,
-    `model_init_kwargs: {rope_scaling: ${scaling}}\n`,
-    `model_init_kwargs: {rope_parameters: ${scaling}}\n`,
-    `actor_rollout_ref: {model: {override_config: {rope_scaling: ${scaling}}}}\n`,
-  ];
-  for (const place of places) {
-    const { config } = await load(MINIMAL + place, {
-      overrides: ["model.rope_scaling.factor=8"],
-    });
-    assert.deepEqual(config.model.rope_scaling, { rope_type: "yarn", factor: 8 }, place);
-  }
 });

@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
+import { parse } from "yaml";
 import { RgxError } from "../core/errors.ts";
 import { loadConfig, type LoadedConfig, type LoadOptions } from "./load.ts";
 
@@ -57,20 +58,51 @@ export async function errorsOf(
 }
 
 /**
- * Asserts that each text is refused with exactly its lines.
- * @param table a line of YAML (`\\n` breaks it), below it the errors, two spaces deeper; a line
- *   that is deeper still goes on with the one above. `…` in an error stands for any text
+ * The cases of a table: a line of YAML (`\\n` breaks it), below it what is expected, two spaces
+ * deeper. A line that is deeper still goes on with the one above.
  */
-export async function assertRefused(table: string, head = MINIMAL): Promise<void> {
-  const cases: [yaml: string, errors: string[]][] = [];
+function casesOf(table: string): [yaml: string, expected: string[]][] {
+  const cases: [yaml: string, expected: string[]][] = [];
   for (const line of table.trim().replace(/\n {4,}/g, " ").split("\n")) {
     if (line.startsWith("  ")) cases.at(-1)![1].push(line.trim());
     else cases.push([`${line.replaceAll("\\n", "\n")}\n`, []]);
   }
-  for (const [yaml, errors] of cases) {
+  return cases;
+}
+
+/** Asserts that each text of a table is refused with its lines, in which `…` is any text. */
+export async function assertRefused(table: string, head = MINIMAL): Promise<void> {
+  for (const [yaml, errors] of casesOf(table)) {
     const expected = errors.map((error) => error.replace(/[.*+?^${}()|[\]\\]/g, "\\$&"));
     const whole = new RegExp(`^${expected.join("\n").replaceAll("…", ".*")}$`);
     assert.match((await errorsOf(head + yaml)).join("\n"), whole, yaml);
+  }
+}
+
+type Files = Readonly<Record<string, string>>;
+
+/** Asserts that each text, after `head`, is refused with a message of this form. */
+export async function assertRefusals(
+  cases: readonly (readonly [yaml: string, expected: RegExp])[],
+  head = MINIMAL,
+  files: Files = {},
+): Promise<void> {
+  for (const [yaml, expected] of cases) {
+    assert.match((await errorsOf(`${head}${yaml}\n`, {}, files)).join("\n"), expected, yaml);
+  }
+}
+
+/** Asserts that each text of a table, after `head`, loads to the values of {@link assertValues}. */
+export async function assertLoads(table: string, head = MINIMAL, files: Files = {}): Promise<void> {
+  for (const [yaml, values] of casesOf(table)) {
+    assertValues((await load(head + yaml, {}, files)).config, values.join(", "), yaml);
+  }
+}
+
+/** Asserts what is at some paths, written as YAML: `path: value, path: value`. */
+export function assertValues(config: object, values: string, message = ""): void {
+  for (const [path, value] of Object.entries(parse(`{${values}}`))) {
+    assert.deepEqual(valueAt(config, path), value, `${message} ${path}`);
   }
 }
 

@@ -2,7 +2,8 @@ import assert from "node:assert/strict";
 import { readGoldenJson } from "../../../tests/golden.ts";
 import { meaningOf } from "../../reading/key_names.ts";
 import { loadConfig } from "../../load.ts";
-import { errorsOf, load, MINIMAL } from "../../testing.ts";
+import { assertLoads, assertRefusals, assertValues } from "../../testing.ts";
+import { errorsOf, load, MINIMAL, withFiles } from "../../testing.ts";
 import type { Json } from "../../documents/node.ts";
 import { stringify } from "yaml";
 import { VERL } from "./verl.ts";
@@ -65,28 +66,20 @@ const FILES = {
 Deno.test("verl's whole configuration loads with its defaults, which become rgx's keys", async () => {
   const yaml = dumped(GRPO) + "rewards: [correctness]\n";
   const { config, notes } = await load(yaml, {}, FILES);
-  const { training } = config;
-  assert.deepEqual(
-    [training.learning_rate, training.weight_decay, training.adam_beta2, training.max_grad_norm],
-    [1e-6, 0.01, 0.999, 1],
-  );
-  assert.deepEqual(
-    [training.lr_scheduler_type, training.loss_type, training.epsilon, training.delta],
-    ["constant_with_warmup", "dapo", 0.2, 3],
-  );
-  assert.deepEqual([training.num_train_epochs, training.max_steps], [30, -1]);
-  assert.deepEqual([training.save_strategy, training.generation_batch_size], ["no", 2048]);
   assert.equal(config.lora, null);
+  assertValues(
+    config.training,
+    `learning_rate: 1e-6, weight_decay: 0.01, adam_beta2: 0.999, max_grad_norm: 1,
+    lr_scheduler_type: constant_with_warmup, loss_type: dapo, epsilon: 0.2, delta: 3,
+    num_train_epochs: 30, max_steps: -1, save_strategy: "no", generation_batch_size: 2048`,
+  );
   assert.ok(notes.length < 20, notes.join("\n"));
   assert.ok(
     notes.some((note) => note.includes("no effect in rgx (a critic; GRPO has none): critic.")),
   );
   for (const [engine, others] of Object.entries(golden.defaults_of_other_engines)) {
-    const other = await load(
-      dumped({ ...GRPO, ...others }) + "rewards: [correctness]\n",
-      {},
-      FILES,
-    );
+    const yaml = dumped({ ...GRPO, ...others }) + "rewards: [correctness]\n";
+    const other = await load(yaml, {}, FILES);
     assert.equal(other.config.training.learning_rate, 1e-6, engine);
   }
 });
@@ -112,6 +105,7 @@ const TYPOS: readonly [typo: string, meant: string][] = [
   ["actor_rollout_ref.rollout.tempratur", "temperature"],
   ["trainer.totl_epoch", "total_epochs"],
   ["actor_rollout_ref.actor.ppominibatchsize", "ppo_mini_batch_size"],
+  ["actor_rollout_ref.rolout", "rollout"],
 ];
 
 Deno.test("an unknown key in a section of verl is a typo: its line and the nearest name", async () => {
@@ -142,6 +136,10 @@ Deno.test("verl's command line: its defaults, +key, ~key, and an override of wha
   const { config, origins, notes } = await load2(`${off}=False`);
   assert.equal((await load2(`~${off}`)).yaml, (await load2(`${off}=False`)).yaml);
   await assert.rejects(
+    () => load2("+actor_rollout_ref.actr.optim.lr=1"),
+    /did you mean actor_rollout_ref\.actor\.optim\.lr\?/,
+  );
+  await assert.rejects(
     () => load2("~trainer.test_freqq"),
     /nothing to del.* mean trainer\.test_freq\?/,
   );
@@ -171,162 +169,113 @@ Deno.test("a document of verl without its defaults is told how to get them", asy
   ]);
 });
 
-Deno.test("a misspelt section of verl is a typo, in a file and on the command line", async () => {
-  const [inFile] = await errorsOf(MINIMAL + "actor_rollout_ref: {rolout: {n: 4}}\n");
-  assert.match(inFile!, /actor_rollout_ref\.rolout: unknown key, did you mean rollout\?/);
-  const key = "actor_rollout_ref.actor.optim.lr";
-  const [typed] = await errorsOf(MINIMAL, { overrides: [`+${key.replace("actor.", "actr.")}=1`] });
-  assert.match(
-    typed!,
-    /actr\.optim\.lr: unknown key, did you mean actor_rollout_ref\.actor\.optim\.lr\?/,
-  );
-});
-
-const ALL_OF_VERL = (text: string) => MINIMAL + "actor_rollout_ref:\n" + text;
-
 Deno.test("the older of verl's names for the schedule wins, and cosine ends at its ratio", async () => {
-  const schedule = async (text: string) => {
-    const { config } = await load(ALL_OF_VERL(`  actor: {optim: {${text}}}\n`));
-    const { lr_scheduler_type, lr_scheduler_kwargs } = config.training;
-    return [lr_scheduler_type, lr_scheduler_kwargs?.min_lr_rate ?? null];
-  };
-  const both = "lr_scheduler_type: constant, warmup_style: cosine";
-  assert.deepEqual(await schedule(both), ["cosine", null]);
-  assert.deepEqual(await schedule(`${both}, min_lr_ratio: 0.1`), ["cosine_with_min_lr", 0.1]);
-  const newest = await schedule("lr_scheduler_type: constant, lr_decay_style: linear");
-  assert.deepEqual(newest, ["constant_with_warmup", null]);
-  const megatron = await schedule("lr_decay_style: cosine, min_lr_ratio: 0.1");
-  assert.deepEqual(megatron, ["cosine_with_min_lr", 0.1]);
+  await assertLoads(String.raw`
+actor_rollout_ref.actor.optim: {lr_scheduler_type: constant, warmup_style: cosine}
+  training.lr_scheduler_type: cosine, training.lr_scheduler_kwargs: {}
+actor_rollout_ref.actor.optim: {lr_scheduler_type: constant, warmup_style: cosine,
+    min_lr_ratio: 0.1}
+  training.lr_scheduler_type: cosine_with_min_lr, training.lr_scheduler_kwargs.min_lr_rate: 0.1
+actor_rollout_ref: {actor: {optim: {lr_scheduler_type: constant, lr_decay_style: linear}}}
+  training.lr_scheduler_type: constant_with_warmup
+actor_rollout_ref: {actor: {optim: {lr_decay_style: cosine, min_lr_ratio: 0.1}}}
+  training.lr_scheduler_type: cosine_with_min_lr, training.lr_scheduler_kwargs.min_lr_rate: 0.1
+`);
 });
 
 Deno.test("LoRA of verl: with verl's own defaults, and Megatron's modules by their names", async () => {
-  const lora = async (text: string) =>
-    (await load(ALL_OF_VERL(`  model: {${text}}\n`))).config.lora;
-  assert.equal(await lora("lora_rank: 0, lora_alpha: 32"), null);
-  const plain = await lora("lora_rank: 64, exclude_modules: [lm_head]");
-  assert.deepEqual(
-    [plain?.r, plain?.lora_alpha, plain?.target_modules, plain?.exclude_modules],
-    [64, 16, "all-linear", ["lm_head"]],
-  );
-  const some = await lora("lora_rank: 8, lora_alpha: 4, target_modules: [q_proj, v_proj]");
-  assert.deepEqual([some?.lora_alpha, some?.target_modules], [4, ["q_proj", "v_proj"]]);
-  const joined = await lora("lora: {rank: 8, target_modules: [linear_qkv, linear_fc2]}");
-  assert.deepEqual([joined?.lora_alpha, joined?.target_modules], [
-    32,
-    ["q_proj", "k_proj", "v_proj", "down_proj"],
-  ]);
+  await assertLoads(String.raw`
+actor_rollout_ref: {model: {lora_rank: 0, lora_alpha: 32}}
+  lora: null
+actor_rollout_ref: {model: {lora_rank: 64, exclude_modules: [lm_head]}}
+  lora.r: 64, lora.lora_alpha: 16, lora.target_modules: all-linear, lora.exclude_modules: [lm_head]
+actor_rollout_ref: {model: {lora_rank: 8, lora_alpha: 4, target_modules: [q_proj, v_proj]}}
+  lora.lora_alpha: 4, lora.target_modules: [q_proj, v_proj]
+actor_rollout_ref: {model: {lora: {rank: 8, target_modules: [linear_qkv, linear_fc2]}}}
+  lora.lora_alpha: 32, lora.target_modules: [q_proj, k_proj, v_proj, down_proj]
+`);
 });
 
 Deno.test("the loss of verl: GSPO, SAPO, dual clipping, the KL term, another policy", async () => {
-  const training = async (text: string) =>
-    (await load(ALL_OF_VERL(`  actor: {${text}}\n`))).config.training;
-  const gspo = await training(
-    "policy_loss: {loss_mode: gspo}, clip_ratio_low: 0.0003, " +
-      "clip_ratio_high: 0.0004, clip_ratio_c: 10",
-  );
-  assert.deepEqual(
-    [gspo.importance_sampling_level, gspo.loss_type, gspo.epsilon, gspo.epsilon_high, gspo.delta],
-    ["sequence", "grpo", 0.0003, 0.0004, null],
-  );
-  const sapo = await training("policy_loss: {loss_mode: sapo}, tau_pos: 1.1, tau_neg: 1.2");
-  assert.deepEqual(
-    [sapo.loss_type, sapo.sapo_temperature_pos, sapo.sapo_temperature_neg],
-    ["sapo", 1.1, 1.2],
-  );
-  const plain = await training(
-    "clip_ratio: 0.3, clip_ratio_high: 0.4, clip_ratio_c: 10, " +
-      "use_kl_loss: true, kl_loss_coef: 0.01, kl_loss_type: k3",
-  );
-  assert.deepEqual(
-    [plain.epsilon, plain.epsilon_high, plain.delta, plain.beta, plain.use_bias_correction_kl],
-    [0.3, 0.4, 10, 0.01, false],
-  );
-  const refused = async (text: string) =>
-    (await errorsOf(ALL_OF_VERL(`  actor: {${text}}\n`))).join("\n");
-  assert.match(
-    await refused("policy_loss: {loss_mode: clip_cov}"),
-    /clip_cov is not supported yet/,
-  );
-  assert.match(await refused("kl_loss_type: k2, use_kl_loss: true"), /k2 is not supported yet/);
-  assert.match(await refused("loss_agg_mode: seq-mean-token-sum"), /-sum is not supported yet/);
-  assert.match(
-    await refused("loss_agg_mode: seq-mean-token-sum-norm, loss_scale_factor: 100"),
-    /loss_scale_factor: dr_grpo divides by the longest completion: write 512 or null/,
+  await assertLoads(String.raw`
+actor_rollout_ref.actor: {policy_loss: {loss_mode: gspo}, clip_ratio_low: 0.0003,
+    clip_ratio_high: 0.0004, clip_ratio_c: 10}
+  training.importance_sampling_level: sequence, training.loss_type: grpo
+  training.epsilon: 0.0003, training.epsilon_high: 0.0004, training.delta: null
+actor_rollout_ref: {actor: {policy_loss: {loss_mode: sapo}, tau_pos: 1.1, tau_neg: 1.2}}
+  training.loss_type: sapo
+  training.sapo_temperature_pos: 1.1, training.sapo_temperature_neg: 1.2
+actor_rollout_ref.actor: {clip_ratio: 0.3, clip_ratio_high: 0.4, clip_ratio_c: 10,
+    use_kl_loss: true, kl_loss_coef: 0.01, kl_loss_type: k3}
+  training.epsilon: 0.3, training.epsilon_high: 0.4, training.delta: 10
+  training.beta: 0.01, training.use_bias_correction_kl: false
+`);
+  const refused: [actor: string, expected: RegExp][] = [
+    ["policy_loss: {loss_mode: clip_cov}", /clip_cov is not supported yet/],
+    ["kl_loss_type: k2, use_kl_loss: true", /k2 is not supported yet/],
+    ["loss_agg_mode: seq-mean-token-sum", /-sum is not supported yet/],
+    [
+      "loss_agg_mode: seq-mean-token-sum-norm, loss_scale_factor: 100",
+      /loss_scale_factor: dr_grpo divides by the longest completion: write 512 or null/,
+    ],
+  ];
+  await assertRefusals(
+    refused.map(([actor, says]) => [`actor_rollout_ref: {actor: {${actor}}}`, says]),
   );
 });
 
 Deno.test("the optimizer, the checkpoints and the resume of verl", async () => {
-  const optim =
-    "optimizer: AdamW8bit, optimizer_impl: bitsandbytes.optim, betas: [0.9, 0.95], weight_decay: 0.1, lr_warmup_steps: 10, " +
-    "lr_warmup_steps_ratio: 0.2, lr_scheduler_type: cosine, min_lr_ratio: 0.1";
-  const { training } = (await load(ALL_OF_VERL(
-    `  actor: {optim: {${optim}}, checkpoint: {save_contents: [hf_model]}}\n` +
-      "trainer: {resume_mode: resume_path, resume_from_path: c/global_step_3}\n",
-  ))).config;
-  assert.deepEqual(
-    [training.optim, training.adam_beta2, training.weight_decay, training.warmup_steps],
-    ["adamw_8bit", 0.95, 0.1, 10],
+  const optim = "optimizer: AdamW8bit, optimizer_impl: bitsandbytes.optim, betas: [0.9, 0.95], " +
+    "weight_decay: 0.1, lr_warmup_steps: 10, lr_warmup_steps_ratio: 0.2, " +
+    "lr_scheduler_type: cosine, min_lr_ratio: 0.1";
+  const { config } = await load(
+    `${MINIMAL}actor_rollout_ref: {actor: {optim: {${optim}}, checkpoint: {save_contents: ` +
+      "[hf_model]}}}\ntrainer: {resume_mode: resume_path, resume_from_path: c/global_step_3}\n",
   );
-  assert.deepEqual(
-    [training.lr_scheduler_type, training.lr_scheduler_kwargs],
-    ["cosine_with_min_lr", { min_lr_rate: 0.1 }],
+  assertValues(
+    config.training,
+    `optim: adamw_8bit, adam_beta2: 0.95, weight_decay: 0.1, warmup_steps: 10,
+    lr_scheduler_type: cosine_with_min_lr, lr_scheduler_kwargs: {min_lr_rate: 0.1},
+    save_only_model: true, resume_from_checkpoint: c/global_step_3`,
   );
-  assert.deepEqual(
-    [training.save_only_model, training.resume_from_checkpoint],
-    [true, "c/global_step_3"],
-  );
-  const errors = await errorsOf(ALL_OF_VERL(
-    "  actor: {optim: {betas: 0.9, optimizer: SGD}}\ntrainer: {resume_mode: resume_path}\n",
-  ));
-  assert.match(errors.join("\n"), /betas: expected a list of two numbers, found 0\.9/);
-  assert.match(
-    errors.join("\n"),
-    /optimizer: SGD is not supported yet by this version, available: AdamW/,
-  );
-  assert.match(errors.join("\n"), /resume_mode: resume_path needs resume_from_path/);
+  await assertRefusals([
+    [
+      "actor_rollout_ref: {actor: {optim: {betas: 0.9}}}",
+      /betas: expected a list of two numbers, found 0\.9/,
+    ],
+    [
+      "actor_rollout_ref: {actor: {optim: {optimizer: SGD}}}",
+      /optimizer: SGD is not supported yet by this version, available: AdamW/,
+    ],
+    ["trainer: {resume_mode: resume_path}", /resume_mode: resume_path needs resume_from_path/],
+  ]);
 });
 
 Deno.test("verl's data and evaluation become keys of rgx", async () => {
   const yaml = (more: string) =>
     "model: m\nrewards: [correctness]\nactor_rollout_ref: {rollout: {n: 4, val_kwargs: " +
     "{do_sample: true, temperature: 0.6, n: 2}}}\n" +
-    `data: {train_files: [train.jsonl], seed: 7, ${more}}\n`;
-  const { config } = await load(
-    yaml(
-      "val_files: test.jsonl, val_max_samples: 1, train_max_samples: 1, truncation: left, " +
-        "max_prompt_length: 100, val_batch_size: 3",
-    ),
-    {},
-    FILES,
+    `data: {train_files: [train.jsonl], seed: 7, ${more}}`;
+  const more = "val_files: test.jsonl, val_max_samples: 1, train_max_samples: 1, " +
+    "truncation: left, max_prompt_length: 100, val_batch_size: 3";
+  assertValues(
+    (await load(yaml(more), {}, FILES)).config,
+    `data.max_examples: 1, eval.num_examples: 1, eval.temperature: 0.6, eval.batch_size: 3,
+    training.truncate_prompts: left, training.data_seed: 7, training.num_generations_eval: 2`,
   );
-  assert.equal(config.data.max_examples, 1);
-  assert.deepEqual([config.eval.num_examples, config.eval.temperature, config.eval.batch_size], [
-    1,
-    0.6,
-    3,
-  ]);
-  assert.deepEqual(
-    [config.training.truncate_prompts, config.training.data_seed],
-    ["left", 7],
-  );
-  assert.equal(config.training.num_generations_eval, 2);
-  const refused = async (more: string, rest = "") =>
-    (await errorsOf(yaml(more) + rest, {}, FILES)).join("\n");
-  assert.match(await refused("truncation: middle"), /middle is not supported yet/);
-  assert.match(
-    await refused("val_files: [test.jsonl, b.jsonl]"),
-    /val_files: 2 files: join them into one/,
-  );
-  assert.match(
-    await refused("val_files: other.jsonl", "trainer: {test_freq: 5}\n"),
-    /eval_dataset_name: no such file: other\.jsonl/,
-  );
-  assert.match(
-    await refused("max_prompt_length: 400, max_response_length: 200").then(() =>
-      refused("max_prompt_length: 400", "trainer: {v1: {trainer_mode: separate_async}}\n")
-    ),
-    /trainer_mode: not supported yet by this version \(only sync\)/,
-  );
+  const refused: [yaml: string, expected: RegExp][] = [
+    [yaml("truncation: middle"), /middle is not supported yet/],
+    [yaml("val_files: [test.jsonl, b.jsonl]"), /val_files: 2 files: join them into one/],
+    [
+      yaml("val_files: other.jsonl") + "\ntrainer: {test_freq: 5}",
+      /eval_dataset_name: no such file: other\.jsonl/,
+    ],
+    [
+      yaml("max_prompt_length: 400") + "\ntrainer: {v1: {trainer_mode: separate_async}}",
+      /trainer_mode: not supported yet by this version \(only sync\)/,
+    ],
+  ];
+  await assertRefusals(refused, "", FILES);
 });
 
 Deno.test("DAPO's punishment of long completions is the reward soft_overlong", async () => {
@@ -382,52 +331,40 @@ Deno.test("a generation of verl that has no whole number of updates is refused",
 });
 
 Deno.test("verl's two files are read as named, beside the configuration too", async () => {
-  const dir = await Deno.realPath(await Deno.makeTempDir());
-  try {
-    for (const [name, text] of Object.entries(FILES)) {
-      await Deno.writeTextFile(`${dir}/${name}`, text);
-    }
-    const yaml = (val: string) =>
-      dumped({ ...GRPO, "data.val_files": val }) + "rewards: [correctness]\n";
-    const path = `${dir}/f.yaml`;
-    await Deno.writeTextFile(path, yaml(`${dir}/test.jsonl`));
-    const { config } = await loadConfig(path, {});
+  const yaml = (val: string) =>
+    dumped({ ...GRPO, "data.val_files": val }) + "rewards: [correctness]\n";
+  await withFiles({ ...FILES, "no.yaml": yaml("/elsewhere/test.jsonl") }, async (folder) => {
+    await Deno.writeTextFile(`${folder}/f.yaml`, yaml(`${folder}/test.jsonl`));
+    const { config } = await loadConfig(`${folder}/f.yaml`, {});
     assert.deepEqual(
       [config.data.dataset_name, config.data.eval_dataset_name],
-      [`${dir}/train.jsonl`, `${dir}/test.jsonl`],
+      [`${folder}/train.jsonl`, `${folder}/test.jsonl`],
     );
-    await Deno.writeTextFile(path, yaml("/elsewhere/test.jsonl"));
-    await assert.rejects(loadConfig(path, {}), /no such file: \/elsewhere\/test\.jsonl/);
-  } finally {
-    await Deno.remove(dir, { recursive: true });
-  }
+    await assert.rejects(
+      loadConfig(`${folder}/no.yaml`, {}),
+      /no such file: \/elsewhere\/test\.jsonl/,
+    );
+  });
 });
 
 Deno.test("multi_turn of verl bounds dialogues with an environment or tools of rgx", async () => {
-  const line = `actor_rollout_ref.rollout.multi_turn.enable=True
-    actor_rollout_ref.rollout.multi_turn.max_assistant_turns=3
-    actor_rollout_ref.rollout.multi_turn.format=qwen3_coder`.split(/\s+/);
+  const line = ["enable=True", "max_assistant_turns=3", "format=qwen3_coder"];
   const files = { ...FILES, "env.ts": "export default { step: () => 'on' };" };
-  const load2 = (yaml: string, overrides: string[]) => load(MINIMAL + yaml, { overrides }, files);
-  const { config } = await load2("environment: env.ts\n", line.map((text) => `+${text}`));
-  const { multi_turn: limits } = config;
-  assert.deepEqual(
-    [limits.max_assistant_turns, limits.max_parallel_calls, limits.max_tool_response_length],
-    [3, 1, 256],
+  const limits = async (yaml: string, words: string[]) => {
+    const overrides = words.map((word) => `+actor_rollout_ref.rollout.multi_turn.${word}`);
+    return (await load(MINIMAL + yaml, { overrides }, files)).config.multi_turn;
+  };
+  assertValues(
+    await limits("environment: env.ts\n", line),
+    `max_assistant_turns: 3, max_parallel_calls: 1, max_tool_response_length: 256,
+    format: qwen3_xml`,
   );
-  assert.equal(limits.format, "qwen3_xml");
   // Limits without dialogues, as verl writes out its defaults, do nothing.
-  const off = await load2("", line.slice(1).map((text) => `+${text}`));
-  assert.equal(off.config.multi_turn.max_assistant_turns, null);
+  assertValues(await limits("", line.slice(1)), "max_assistant_turns: null");
   const refused: [string, RegExp][] = [
     ["enable=True", /multi_turn\.enable: dialogues need an environment or tools/],
-    [
-      "tool_config_path=t.yaml",
-      /multi_turn\.tool_config_path: .*a tool is a file, tools: \[F\.ts\]/,
-    ],
+    ["tool_config_path=t.yaml", /multi_turn\.tool_config_path: .*a tool is a file, tools: \[F\.ts/],
     ["interaction_config_path=i.yaml", /multi_turn\.interaction_config_path: .*has removed/],
   ];
-  for (const [text, message] of refused) {
-    await assert.rejects(load2("", [`+actor_rollout_ref.rollout.multi_turn.${text}`]), message);
-  }
+  for (const [word, message] of refused) await assert.rejects(limits("", [word]), message);
 });
