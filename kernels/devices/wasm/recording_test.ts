@@ -80,28 +80,28 @@ Deno.test("threads that start while the memory grows can read programs in new me
 });
 
 Deno.test("recorded operations give the same bits as operations in sequence", async () => {
+  const values = Array.from(
+    { length: 7 },
+    (_, t) => new Float32Array(N * N).map((_, i) => Math.sin(i + 99 * t)),
+  );
   for (const threads of [1, 2, 5]) {
     const device = await createWasmDevice({ threads });
     await device.ready();
-    for (let seed = 0; seed < 12; seed++) {
-      const tensors = Array.from({ length: 7 }, (_, i) => device.create("float", N * N, `t${i}`));
-      const reset = () =>
-        tensors.forEach((tensor, t) => {
-          device.write(tensor, new Float32Array(N * N).map((_, i) => Math.sin(i + 99 * t)));
-        });
-      const values = () => Promise.all(tensors.map((tensor) => device.read(tensor)));
+    for (let seed = 0; seed < (threads === 1 ? 3 : 12); seed++) {
+      const tensors = values.map((given) => device.create("float", given.length, "t"));
+      const reset = () => tensors.forEach((tensor, t) => device.write(tensor, values[t]!));
+      const found = () => Promise.all(tensors.map((tensor) => device.read(tensor)));
       const work = someWork(device, tensors, seed);
       reset();
       work();
       work();
-      const expected = await values();
+      const expected = await found();
       const recording = device.record!(work)!;
       reset();
       recording.run();
       recording.run();
-      (await values()).forEach((found, t) => {
-        const wrong = found.findIndex((value, i) => value !== expected[t]![i]);
-        assert.equal(wrong, -1, `${threads} threads, seed ${seed}, tensor ${t}`);
+      (await found()).forEach((values, t) => {
+        assert.ok(sameBits(values, expected[t]!), `${threads} threads, seed ${seed}, tensor ${t}`);
       });
       recording.free();
       for (const tensor of tensors) device.free(tensor);
@@ -111,7 +111,7 @@ Deno.test("recorded operations give the same bits as operations in sequence", as
 });
 
 Deno.test("operations of all kinds give the same bits when they share stages", async () => {
-  const cases = [
+  const all = [
     ...attentionCases(),
     ...attentionDecodeCases(),
     ...decodeLayerCases(),
@@ -120,7 +120,8 @@ Deno.test("operations of all kinds give the same bits when they share stages", a
     ...rmsnormCases(),
     ...await storedCases(true),
   ];
-  // Operations in one stage are of different kinds.
+  // Operations in one stage are of different kinds. Their shapes matter less.
+  const cases = all.filter((_, i) => i % 3 === 0);
   const order = cases.map((_, i) => cases[i * 389 % cases.length]!);
   assert.equal(new Set(order).size, cases.length);
   const alone = await createWasmDevice({ threads: 1 }),

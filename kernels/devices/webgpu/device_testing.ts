@@ -61,7 +61,8 @@ export function testGpuDevice(
   );
 
   gpuTest("a large write is staged in parts", async (device) => {
-    const words = Uint32Array.from({ length: 17 * 2 ** 20 + 3 }, (_, i) => i);
+    const words = new Uint32Array(17 * 2 ** 20 + 3);
+    for (let i = 0; i < words.length; i++) words[i] = i; // sooner than Uint32Array.from
     const tensor = device.create("u32", words.length, "large"), before = device.counters.submits;
     device.write(tensor, words.subarray(0, -1));
     assert.equal(device.counters.submits, before + 1);
@@ -182,11 +183,16 @@ export function testGpuDevice(
   });
 
   gpuTest("grids with more workgroups than one dimension allows are complete", async (device) => {
-    const names = ["add", "rmsnorm", "rmsnorm_backward", "matmul"];
-    const tests = [...elementwiseCases(), ...rmsnormCases(), ...matmulCases()];
-    for (const name of names) {
-      const some = tests.filter(({ op }) => op === name).filter((_, i) => i % 11 === 10);
-      assert.ok(some.length > 3, name);
+    // Those with more workgroups; few, because each layout of a product is compiled anew.
+    const shapes = ["[129×9]·[9×513]", "[1×1024]·[1024×577]"];
+    const all = [
+      ...elementwiseCases().filter(({ op, name }) => op === "add" && name.startsWith("100003")),
+      ...rmsnormCases().filter(({ name }) => name.startsWith("[1031×100]")),
+      ...matmulCases((shape) => shapes.includes(shape)).filter((_, i) => i % 4 === 0),
+    ];
+    for (const op of ["add", "rmsnorm", "rmsnorm_backward", "matmul"]) {
+      const some = all.filter((test) => test.op === op);
+      assert.ok(some.length > 2, op);
       for (const test of some) await checkCase(device, test);
     }
   }, { limits: { groupsPerDimension: 37 } });
