@@ -15,6 +15,7 @@ import { withReference } from "./testing.ts";
 import { modelTensors } from "./architectures/mod.ts";
 import { exportModel } from "./export/export.ts";
 import { readGguf } from "./formats/gguf/gguf.ts";
+import { readGgufAdapter } from "./network/weights/gguf_adapter.ts";
 import { ggufMetadata, ggufTensors } from "./export/gguf_export.ts";
 import { type MergedWeights, mergedWeights } from "./export/merged_weights.ts";
 import { type GgufTensorToWrite, writeGguf } from "./formats/gguf/gguf_writer.ts";
@@ -140,6 +141,8 @@ for (const family of [...FAMILIES, "gemma3", "granitemoehybrid"]) {
       for (const { name, shape } of modelTensors(config)) {
         assertWithin(await read(name, shape), await original(name, shape), 1e-6, name);
       }
+      const wider = { ...config, hiddenSize: 2 * config.hiddenSize };
+      await assert.rejects(readGgufAdapter(file, wider), /has shape .*, the base needs/);
       await assert.rejects(
         readModelFolder(output),
         /it is an adapter, which does not name its base/,

@@ -18,12 +18,7 @@ import { isParameter, matrixCount } from "../../architectures/mixtures.ts";
 import type { ModelConfig } from "../../architectures/model_config.ts";
 import { transposeEach } from "../../formats/expert_files.ts";
 import type { GgufFile } from "../../formats/gguf/gguf.ts";
-import {
-  type GgufLayout,
-  ggufLayout,
-  rowsFromFile,
-  rowsToFile,
-} from "../../formats/gguf/gguf_layout.ts";
+import { ggufLayout, rowsFromFile, rowsToFile } from "../../formats/gguf/gguf_layout.ts";
 import type { GgufTensorToWrite } from "../../formats/gguf/gguf_writer.ts";
 import {
   encodeSafetensors,
@@ -34,15 +29,28 @@ import { encodePieces, type FloatType } from "../../formats/weight_encoding.ts";
 import { loraNames } from "../adapters/lora.ts";
 import { loraOptions, type PeftAdapter, type PeftConfig } from "../adapters/peft_adapter.ts";
 import { fitAdapter } from "./adapter_fit.ts";
-import { placeLora } from "./model_weights.ts";
+import { type LoraPlacement, placeLora } from "./model_weights.ts";
 
 /** Keys of the file's metadata. */
 export const ADAPTER_TYPE = "adapter.type", LORA_ALPHA = "adapter.lora.alpha";
 
-/** The order of a pair's rows in B, and of its columns in A. */
-function pairLayouts(layout: GgufLayout, r: number): { ofA: GgufLayout; ofB: GgufLayout } {
-  const same = { ...layout, places: null };
-  return layout.columns ? { ofA: { ...layout, count: r }, ofB: same } : { ofA: same, ofB: layout };
+/** How a file has the pair of a module: names of its tensors, and order and shape of A and B. */
+function pairLayout(
+  config: ModelConfig,
+  tensor: ModelTensor,
+  { r, module, layer }: Pick<LoraPlacement, "r" | "module" | "layer">,
+) {
+  const layout = ggufLayout(config, tensor), { names, columns } = layout;
+  const experts = matrixCount(config, module), lead = experts > 1 ? [experts] : [];
+  const [inDim, outDim] = linearDims(config, module, layer), same = { ...layout, places: null };
+  return {
+    names,
+    experts,
+    inDim,
+    outDim,
+    a: { order: columns ? { ...layout, count: r } : same, shape: [...lead, r, inDim] },
+    b: { order: columns ? same : layout, shape: [...lead, outDim / names.length, r] },
+  };
 }
 
 /**
@@ -73,38 +81,33 @@ export function ggufAdapterTensors(
   }
   const tensors = new Map(modelTensors(config).map((tensor) => [tensor.name, tensor]));
   const { weights, config: { alpha } } = adapter;
-  return lora.flatMap(({ path, peftPath, r, scale, module }) => {
-    const layout = ggufLayout(config, tensors.get(`${path}.weight`)!);
-    const { ofA, ofB } = pairLayouts(layout, r), { a, b } = loraNames(peftPath);
-    const experts = matrixCount(config, module), lead = experts > 1 ? [experts] : [];
-    const [inDim, outDim] = linearDims(config, module, tensors.get(`${path}.weight`)!.layer);
-    // B of PEFT has the experts running fastest; here each has a matrix.
+  const written = (
+    name: string,
+    shape: readonly number[],
+    values: () => Promise<Float32Array>,
+  ): GgufTensorToWrite => ({
+    name,
+    type,
+    shape,
+    bytes: async function* () {
+      yield* encodePieces(type, { name, shape }, await values());
+    },
+  });
+  return lora.flatMap((placed) => {
+    const { path, peftPath, r, scale } = placed, ofPeft = loraNames(peftPath);
+    const pair = pairLayout(config, tensors.get(`${path}.weight`)!, placed), { a, b } = pair;
     // llama.cpp's scale is alpha/r of the whole file; what this one has more is put into B.
     const gain = scale * r / alpha;
-    const readA = async () => rowsToFile(ofA, await weights.float32(a))[0]!;
-    const readB = async () =>
-      rowsToFile(ofB, transposeEach(await weights.float32(b), 1, outDim * r));
-    return layout.names.flatMap((name, i) => {
-      const pair = (
-        suffix: string,
-        shape: readonly number[],
-        values: () => Promise<Float32Array>,
-      ): GgufTensorToWrite => ({
-        name: name + suffix,
-        type,
-        shape: [...lead, ...shape],
-        bytes: async function* () {
-          yield* encodePieces(type, { name: name + suffix, shape }, await values());
-        },
-      });
-      return [
-        pair(".lora_a", [r, inDim], readA),
-        pair(".lora_b", [outDim / layout.names.length, r], async () => {
-          const values = (await readB())[i]!;
-          return gain === 1 ? values : values.map((x) => x * gain);
-        }),
-      ];
-    });
+    const readA = async () => rowsToFile(a.order, await weights.float32(ofPeft.a))[0]!;
+    const readB = async (part: number) => {
+      // B of PEFT has the experts running fastest; here each has a matrix.
+      const values = transposeEach(await weights.float32(ofPeft.b), 1, pair.outDim * r);
+      return rowsToFile(b.order, gain === 1 ? values : values.map((x) => x * gain))[part]!;
+    };
+    return pair.names.flatMap((name, part) => [
+      written(`${name}.lora_a`, a.shape, readA),
+      written(`${name}.lora_b`, b.shape, () => readB(part)),
+    ]);
   });
 }
 
@@ -134,16 +137,17 @@ export async function readGgufAdapter(file: GgufFile, config: ModelConfig): Prom
     throw new RgxError(`${label}: ${LORA_ALPHA} is ${alpha}, expected a positive number`);
   }
   const unknown = new Set(file.tensors.keys());
-  const pairs = new Map<string, { tensor: ModelTensor; layout: GgufLayout; r: number }>();
+  const pairs = new Map<string, { tensor: ModelTensor; r: number }>();
   for (const tensor of modelTensors(config)) {
     const isModule = tensor.part === "head" || MODULES.includes(tensor.part as Module);
     if (!isModule || tensor.kind !== "weight") continue;
-    const layout = ggufLayout(config, tensor);
-    const names = layout.names.flatMap((name) => [`${name}.lora_a`, `${name}.lora_b`]);
+    const names = ggufLayout(config, tensor).names.flatMap((
+      name,
+    ) => [`${name}.lora_a`, `${name}.lora_b`]);
     if (!names.every((name) => file.tensors.has(name))) continue;
     for (const name of names) unknown.delete(name);
     const path = tensor.name.replace(/\.weight$/, ""), r = file.info(names[0]!).shape.at(-2)!;
-    pairs.set(path, { tensor, layout, r });
+    pairs.set(path, { tensor, r });
   }
   const [first] = unknown;
   if (first !== undefined || pairs.size === 0) {
@@ -176,23 +180,28 @@ export async function readGgufAdapter(file: GgufFile, config: ModelConfig): Prom
     alphaPattern: {},
     layersToTransform: null,
   };
-  const tensors: TensorToWrite[] = [];
-  for (const { path, module, peftPath } of placeLora(config, loraOptions(peft))) {
-    const pair = pairs.get(path);
-    if (pair === undefined) continue; // It is named as missing where the adapter is checked.
-    const { r, layout: { names } } = pair, { ofA, ofB } = pairLayouts(pair.layout, r);
-    const read = (suffix: string) =>
-      Promise.all(names.map((name) => file.float32(`${name}.lora_${suffix}`)));
-    const [one, two = one] = await read("a");
+  const tensors: TensorToWrite[] = [], dtype = "F32";
+  const read = (names: readonly string[], shape: readonly number[]) =>
+    Promise.all(names.map((name) => {
+      const found = file.info(name).shape;
+      if (String(found) === String(shape)) return file.float32(name);
+      throw new RgxError(`${label}: "${name}" has shape [${found}], the base needs [${shape}]`, {
+        advice: "Use the base that it was trained on.",
+      });
+    }));
+  for (const { path, module, layer, peftPath } of placeLora(config, loraOptions(peft))) {
+    const found = pairs.get(path);
+    if (found === undefined) continue; // It is named as missing where the adapter is checked.
+    const { r } = found, pair = pairLayout(config, found.tensor, { r, module, layer });
+    const { names, experts, inDim, outDim, a, b } = pair, ofPeft = loraNames(peftPath);
+    const [one, two = one] = await read(names.map((name) => `${name}.lora_a`), a.shape);
     if (two!.some((x, i) => x !== one![i])) {
       throw new UsageError(`${label}: ${names.join(" and ")} have an A each, expected the same`);
     }
-    const experts = matrixCount(config, module), { a, b } = loraNames(peftPath), dtype = "F32";
-    const width = file.info(`${names[0]}.lora_a`).shape.at(-1)!, data = rowsFromFile(ofA, [one!]);
-    const ofPeft = transposeEach(rowsFromFile(ofB, await read("b")), 1, experts);
-    tensors.push({ name: a, dtype, shape: [data.length / width, width], data });
-    const columns = r * experts;
-    tensors.push({ name: b, dtype, shape: [ofPeft.length / columns, columns], data: ofPeft });
+    const rows = rowsFromFile(b.order, await read(names.map((name) => `${name}.lora_b`), b.shape));
+    const ofA = { shape: [r * experts, inDim], data: rowsFromFile(a.order, [one!]) };
+    const ofB = { shape: [outDim, r * experts], data: transposeEach(rows, 1, experts) };
+    tensors.push({ name: ofPeft.a, dtype, ...ofA }, { name: ofPeft.b, dtype, ...ofB });
   }
   return { config: peft, weights: await parseSafetensors(encodeSafetensors(tensors), label) };
 }
