@@ -4,11 +4,10 @@ import { assertWithin, largest } from "../kernels/testing.ts";
 import { initWeights } from "./network/weights/init.ts";
 import { CausalLM, type CausalLMOptions } from "./causal_lm.ts";
 import { assertGradientsAreSlopes } from "./finite_differences_testing.ts";
-import { parameterBytes } from "./network/counted_network.ts";
 import { isSavedModule } from "./network/adapters/modules_to_save.ts";
 import { onEachDevice } from "./each_device_testing.ts";
 import {
-  countedBytes,
+  assertStepIsPlanned,
   gradients,
   namesIn,
   randomModel,
@@ -167,11 +166,6 @@ test.onReference("the copy of a weight in a storage type begins with the stored 
 
 test.onReference("copies are planned, trained and named as PEFT names them", async (device) => {
   const config = { ...tinyConfig(true), maxPositions: 256 };
-  const long = [0, 1].map((g) => ({
-    promptIds: Array.from({ length: 40 }, (_, i) => (i + g) % 19),
-    branches: [[1, 2, 3], Array<number>(60).fill(4), Array<number>(50).fill(5)],
-  }));
-  const count = 2 * 113;
   const names = async (modules: string[]) => {
     const model = await CausalLM.create(
       device,
@@ -179,16 +173,7 @@ test.onReference("copies are planned, trained and named as PEFT names them", asy
       initWeights(config, 1, 0.1),
       options(modules, ["layers.0.self_attn.q_proj", "layers.0.mlp.up_proj"]),
     );
-    const { values, gradients } = parameterBytes(model.sizes);
-    assert.equal(values + gradients, device.allocatedBytes);
-    const before = device.allocatedBytes;
-    device.resetPeak();
-    const step = async (model: CausalLM) => {
-      await model.forward(long, { temperature: 1, train: true });
-      model.backward(new Float64Array(count).fill(1));
-    };
-    await step(model);
-    assert.equal(await countedBytes(model, step), device.peakBytes - before);
+    await assertStepIsPlanned(model);
     const found = model.trainable.map(({ name, decay }) => [name, decay] as const)
       .filter(([name]) => !/lora_[AB]/.test(name));
     assert.equal(model.trainable.length - found.length, modules.includes("mlp") ? 2 : 4);

@@ -2,6 +2,7 @@
  * Helpers for tests of models: small configurations, models of several kinds, gradients by name.
  * Not part of the program.
  */
+import assert from "node:assert/strict";
 import { withFolder } from "../core/testing.ts";
 import { createReferenceDevice } from "../kernels/devices/reference/device.ts";
 import type { Device } from "../kernels/device.ts";
@@ -9,7 +10,8 @@ import { CountingDevice } from "../kernels/devices/counting/device.ts";
 import { CausalLM, type CausalLMOptions } from "./causal_lm.ts";
 import { initWeights } from "./network/weights/init.ts";
 import type { ModelConfig } from "./architectures/model_config.ts";
-import type { ForwardResult } from "./network/types.ts";
+import { parameterBytes } from "./network/counted_network.ts";
+import type { ForwardOptions, ForwardResult } from "./network/types.ts";
 import type { RopeScaling } from "./architectures/rope_scaling.ts";
 
 /**
@@ -180,6 +182,28 @@ export async function countedBytes(
   const empty = CausalLM.empty(device, sizes), before = device.allocatedBytes;
   await work(empty);
   return device.peakBytes - before;
+}
+
+/** Asserts that a model takes the planned memory, and a step over two long groups. */
+export async function assertStepIsPlanned(
+  model: CausalLM,
+  how: Partial<ForwardOptions> = {},
+): Promise<void> {
+  const { device } = model, { values, gradients } = parameterBytes(model.sizes);
+  assert.equal(values + gradients, device.allocatedBytes);
+  const groups = [0, 1].map((promptId) => ({
+    promptId,
+    promptIds: Array.from({ length: 40 }, (_, i) => (i + promptId) % 19),
+    branches: [[1, 2, 3], Array<number>(60).fill(4), Array<number>(50).fill(5)],
+  }));
+  const before = device.allocatedBytes;
+  device.resetPeak();
+  const step = async (model: CausalLM) => {
+    await model.forward(groups, { temperature: 1, train: true, ...how });
+    model.backward(new Float64Array(2 * 113).fill(1));
+  };
+  await step(model);
+  assert.equal(await countedBytes(model, step), device.peakBytes - before);
 }
 
 /** An objective of so many tokens: Σ dlogp·logp + Σ dentropy·entropy. */
