@@ -1,6 +1,6 @@
 /** The exact text of every error: position, key, what was found, what is allowed. */
 import assert from "node:assert/strict";
-import { assertRefused, errorsOf, load, MINIMAL } from "./testing.ts";
+import { assertRefusals, assertRefused, errorsOf, MINIMAL } from "./testing.ts";
 
 /** YAML after MINIMAL, and deeper its errors. */
 const CASES = String.raw`
@@ -159,43 +159,33 @@ Deno.test("an unknown task or reward is named with the nearest one", async () =>
   assert.match(python!, /unknown reward "mine\.short": .*\{path: .*--allow-python/);
 });
 
-Deno.test("a reward list of a wrong form is refused", async () => {
-  const head = "model: m\ntask: chain_sum\n";
-  const lists: [string, RegExp][] = [
-    ["rewards: 5\n", /^f\.yaml:3:10: rewards: expected a list of names or of \{name/],
-    ["rewards: []\n", /^f\.yaml:3:10: rewards: missing: expected at least one reward/],
-    ["rewards: [5]\n", /^f\.yaml:3:11: rewards\.0: expected a name or \{name, weight/],
-    ["rewards: [{weight: 1}]\n", /^f\.yaml:3:11: rewards\.0: name is missing$/],
-    [
-      "rewards: [{name: 5}]\n",
-      /^f\.yaml:3:18: rewards\.0\.name: expected text, found 5; put it in quotes$/,
-    ],
-    [
-      "rewards: [{path: r.ts}]\n",
-      /^f\.yaml:3:18: rewards\.0\.path: no such file: r\.ts \(looked for/,
-    ],
-    [
-      "rewards: [accuracy, brevity, {name: correctness}]\n",
-      /^f\.yaml:3:30: rewards\.2: correctness is listed twice \(as rewards\.0 too\); `as` gives one another name/,
-    ],
-    ["rewards: [length]\n", /^f\.yaml:3:11: rewards\.0: reward "length" has two meanings/],
-    [
-      "rewards: [{name: brevity, timeout: 0}]\n",
-      /^f\.yaml:3:36: rewards\.0\.timeout: expected a number > 0, found 0$/,
-    ],
-    [
-      "rewards: [{name: brevity, net: [a.org]}]\n",
-      /^f\.yaml:3:27: rewards\.0\.net: unknown field of reward brevity/,
-    ],
-    [
-      "rewards: [{name: brevity, weight: much}]\n",
-      /^f\.yaml:3:35: rewards\.0\.weight: expected a number, found text "much"$/,
-    ],
-  ];
-  for (const [yaml, expected] of lists) {
-    assert.match((await errorsOf(head + yaml)).join(), expected);
-  }
-});
+/** The line `rewards`, and deeper its error. */
+const LISTS = String.raw`
+rewards: 5
+  f.yaml:3:10: rewards: expected a list of names or of {name…
+rewards: []
+  f.yaml:3:10: rewards: missing: expected at least one reward…
+rewards: [5]
+  f.yaml:3:11: rewards.0: expected a name or {name, weight…
+rewards: [{weight: 1}]
+  f.yaml:3:11: rewards.0: name is missing
+rewards: [{name: 5}]
+  f.yaml:3:18: rewards.0.name: expected text, found 5; put it in quotes
+rewards: [accuracy, brevity, {name: correctness}]
+  f.yaml:3:30: rewards.2: correctness is listed twice (as rewards.0 too); ${"`as`"} gives one
+    another name…
+rewards: [length]
+  f.yaml:3:11: rewards.0: reward "length" has two meanings…
+rewards: [{name: brevity, timeout: 0}]
+  f.yaml:3:36: rewards.0.timeout: expected a number > 0, found 0
+rewards: [{name: brevity, net: [a.org]}]
+  f.yaml:3:27: rewards.0.net: unknown field of reward brevity…
+rewards: [{name: brevity, weight: much}]
+  f.yaml:3:35: rewards.0.weight: expected a number, found text "much"
+`;
+
+Deno.test("a reward list of a wrong form is refused", () =>
+  assertRefused(LISTS, "model: m\ntask: chain_sum\n"));
 
 Deno.test("what is missing is said, but not where a name was not understood", async () => {
   const missing = [
@@ -241,59 +231,44 @@ Deno.test("the file of an evaluation is no configuration, and its command is nam
 });
 
 Deno.test("an impossible model of model.init is refused", async () => {
-  const head = "task: chain_sum\nrewards: [correctness]\nmax_completion_length: 16\n";
+  const heads = `${INIT}, num_attention_heads: 4`;
   const models: [string, RegExp][] = [
     [
-      `{${INIT}, num_attention_heads: 5}`,
+      `${INIT}, num_attention_heads: 5`,
       /^f\.yaml:4:29: model\.init\.hidden_size: the width of a head.* 96 \/ 5, must be an even integer$/,
     ],
     [
-      `{${INIT}, num_attention_heads: 4, num_key_value_heads: 3}`,
+      `${heads}, num_key_value_heads: 3`,
       /num_key_value_heads: 3 key and value heads do not divide 4 num_attention_heads$/,
     ],
+    [INIT, /^f\.yaml:4:15: model\.init\.num_attention_heads: missing, expected an integer ≥ 1/],
+    [`${heads}, tokenizer: {alphabet: aba}`, /alphabet: "a" is there twice$/],
+    [`${heads}, tokenizer: {alphabet: ""}`, /expected at least one char/],
+    [`${heads}, tokenizer: {special_tokens: [<unk>]}`, /special_tokens: <eos> is missing$/],
     [
-      `{${INIT}}`,
-      /^f\.yaml:4:15: model\.init\.num_attention_heads: missing, expected an integer ≥ 1/,
-    ],
-    [
-      `{${INIT}, num_attention_heads: 4, tokenizer: {alphabet: aba}}`,
-      /alphabet: "a" is there twice$/,
-    ],
-    [`{${INIT}, num_attention_heads: 4, tokenizer: {alphabet: ""}}`, /expected at least one char/],
-    [
-      `{${INIT}, num_attention_heads: 4, tokenizer: {special_tokens: [<unk>]}}`,
-      /special_tokens: <eos> is missing$/,
-    ],
-    [
-      `{${INIT}, num_attention_heads: 4, tokenizer: {special_tokens: [<unk>, <eos>, <eos>, x]}}`,
+      `${heads}, tokenizer: {special_tokens: [<unk>, <eos>, <eos>, x]}`,
       /"<eos>" is there twice\n?.*"x" is too short/s,
     ],
     [
-      `{${INIT}, num_attention_heads: 4, max_position_embeddings: 16}`,
+      `${heads}, max_position_embeddings: 16`,
       /max_completion_length: 16 leaves no room for a prompt in max_position_embeddings 16$/,
     ],
   ];
-  for (const [model, expected] of models) {
-    const lines = await errorsOf(`${head}model: {init: ${model}}\n`);
-    assert.match(lines.join("\n"), expected);
-  }
-  const both = `${head}model: {name: m, init: {${INIT}, num_attention_heads: 4}}\n`;
-  assert.match(
-    (await errorsOf(both)).join(),
-    /^f\.yaml:4:15: model\.model_name_or_path: .* not both$/,
-  );
+  const head = "task: chain_sum\nrewards: [correctness]\nmax_completion_length: 16\n";
+  await assertRefusals([
+    ...models.map(([model, says]) => [`model: {init: {${model}}}`, says] as const),
+    [
+      `model: {name: m, init: {${heads}}}`,
+      /^f\.yaml:4:15: model\.model_name_or_path: .* not both$/,
+    ],
+  ], head);
 });
 
-Deno.test("a file of problems that is not there is refused", async () => {
-  const lines = await errorsOf("model: m\nrewards: [correctness]\ndataset_name: p.jsonl\n");
-  assert.match(
-    lines.join(),
-    /^f\.yaml:3:15: data\.dataset_name: no such file: p\.jsonl \(looked for /,
-  );
-  const yaml = "model: m\nrewards: [correctness]\ndataset_name: p.jsonl\n";
-  const loaded = await load(yaml, {}, { "p.jsonl": "" });
-  assert.equal(loaded.config.data.dataset_name, "p.jsonl");
-});
+Deno.test("a file of problems that is not there is refused", () =>
+  assertRefusals(
+    [["dataset_name: p.jsonl", /^f\.yaml:3:15: data\.dataset_name: no such file: p\.jsonl \(look/]],
+    "model: m\nrewards: [correctness]\n",
+  ));
 
 Deno.test("syntax errors, wrong encodings and unreadable files are errors of usage", async () => {
   assert.match((await errorsOf("a: [1\n")).join(), /^f\.yaml:2:1: Flow sequence/);

@@ -90,7 +90,14 @@ evaluation_strategy | steps | training.eval_strategy | | eval: {num_examples: 9}
 warmup_ratio | 0.1 | training.warmup_steps
 activation_checkpointing | false | training.gradient_checkpointing
 vllm_importance_sampling_cap | 2 | training.vllm_importance_sampling_clip_max
-bf16 | true | training.compute_dtype | bfloat16
+bf16 | true | training.compute_dtype | bfloat16 | fp16: false
+bf16 | false | training.compute_dtype | float32
+bf16 | null | training.compute_dtype | float32
+fp16 | true | training.compute_dtype | float16 | bf16: false
+training.compute_dtype | bf16 | training.compute_dtype | bfloat16
+compute_dtype | fp16 | training.compute_dtype | float16
+actor_rollout_ref.actor.fsdp_config.dtype | bfloat16 | training.compute_dtype
+full_finetuning | true | lora | null | r: 16
 scale_rewards | true | training.scale_rewards | group
 scale_rewards | false | training.scale_rewards | none
 optim | adamw_hf | training.optim | adamw_torch_fused

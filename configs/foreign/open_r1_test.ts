@@ -1,6 +1,6 @@
 /** Recipes of open-r1: what their names of rewards mean, and what is refused. */
 import assert from "node:assert/strict";
-import { errorsOf, load } from "../testing.ts";
+import { assertLoads, assertRefusals, errorsOf, load } from "../testing.ts";
 
 const DATA = { "d.jsonl": '{"problem": "1 + 1 =", "solution": "$2$"}\n' };
 const RECIPE = "model_name_or_path: m\ndataset_name: d.jsonl\ndataset_prompt_column: problem\n";
@@ -68,9 +68,7 @@ Deno.test("what open-r1 does and rgx does not is refused with its line", async (
     ],
     ["reward_funcs: [cosine]\ncosine_max_len: long", /f\.yaml:5:17: .*max_len: .*integer/],
   ];
-  for (const [yaml, expected] of refused) {
-    assert.match((await errorsOf(`${RECIPE}${yaml}\n`, {}, DATA)).join("\n"), expected);
-  }
+  await assertRefusals(refused, RECIPE, DATA);
   const quiet = "reward_funcs: [accuracy_reward]\nbenchmarks: []\ncode_provider: e2b\n";
   const plain = RECIPE.replace(/dataset_prompt_column.*\n/, "");
   assert.deepEqual((await rewards(plain + quiet)).notes, []);
@@ -86,13 +84,17 @@ Deno.test("what open-r1 does and rgx does not is refused with its line", async (
 
 Deno.test("a mixture of one data set is that data set, and a larger one is refused", async () => {
   const start = "model: m\nreward_funcs: [accuracy, tag_count]\n";
-  const mixture = (inside: string) => `${start}dataset_mixture: {${inside}}\n`;
   const one = "datasets: [{id: d.jsonl, columns: [problem, solution], weight: 1.0}], seed: 0";
-  const { config } = await load(mixture(`${one}, test_split_size: 0.25`), {}, DATA);
-  assert.equal(config.data.dataset_name, "d.jsonl");
-  assert.equal(config.data.train_ratio, 0.75);
-  const split = await load(mixture("datasets: [{id: d.jsonl, split: 'train[:9]'}]"), {}, DATA);
-  assert.equal(split.config.data.dataset_train_split, "train[:9]");
+  await assertLoads(
+    `
+dataset_mixture: {${one}, test_split_size: 0.25}
+  data.dataset_name: d.jsonl, data.train_ratio: 0.75
+dataset_mixture: {datasets: [{id: d.jsonl, split: 'train[:9]'}]}
+  data.dataset_train_split: "train[:9]"
+`,
+    start,
+    DATA,
+  );
   const refused: readonly [inside: string, expected: RegExp][] = [
     ["datasets: [{id: d.jsonl}, {id: d.jsonl}]", /:3:29: dataset_mixture: .*join the files/],
     ["datasets: [{id: d.jsonl, weight: 0.5}]", /weight: all rows are read; max_examples/],
@@ -101,7 +103,9 @@ Deno.test("a mixture of one data set is that data set, and a larger one is refus
     [`${one}, test_split_size: 2`, /test_split_size: expected a share/],
     [`${one}, test: 2`, /unknown key test \(known: datasets, seed/],
   ];
-  for (const [inside, expected] of refused) {
-    assert.match((await errorsOf(mixture(inside), {}, DATA)).join("\n"), expected, inside);
-  }
+  await assertRefusals(
+    refused.map(([inside, says]) => [`dataset_mixture: {${inside}}`, says]),
+    start,
+    DATA,
+  );
 });

@@ -1,6 +1,6 @@
 /** Switches of other trainers: of trackers, of the type of products, of an adapter. */
 import assert from "node:assert/strict";
-import { load } from "../testing.ts";
+import { assertRefusals, load } from "../testing.ts";
 
 const START = "model_name_or_path: m\ntask_name: chain_sum\nrewards: [correctness]\nrun_name: r\n";
 
@@ -41,27 +41,13 @@ Deno.test("an unknown tracker is refused with the nearest name; verl's get a not
   assert.match(notes.join(), /trainer\.logger: rgx writes no files for swanlab/);
 });
 
-Deno.test("bf16 and fp16 of transformers and dtype of verl's actor are training.compute_dtype", async () => {
-  const verl = "actor_rollout_ref.actor.fsdp_config.dtype";
-  for (
-    const [line, dtype] of [
-      ["bf16: true", "bfloat16"],
-      ["training: {bf16: false}", "float32"],
-      ["training: {bf16: null}", "float32"],
-      ["training: {compute_dtype: bf16}", "bfloat16"],
-      ["fp16: true", "float16"],
-      ["training: {fp16: true, bf16: false}", "float16"],
-      ["bf16: true\nfp16: false", "bfloat16"],
-      ["compute_dtype: fp16", "float16"],
-      [`${verl}: bfloat16`, "bfloat16"],
-    ] as const
-  ) {
-    const { config, notes } = await load(`${START}${line}\n`);
-    assert.deepEqual([config.training.compute_dtype, notes], [dtype, []], line);
-  }
-  const both = `${START}fp16: true\nbf16: true\n`;
-  await assert.rejects(load(both), /fp16: bf16 is true, too: give one of them/);
-  await assert.rejects(load(`${START}bf16: 3\n`), /expected true or false/);
+Deno.test("bf16 and fp16 of transformers contradict each other, and are switches", async () => {
+  const { notes } = await load(`${START}bf16: true\nfp16: false\n`);
+  assert.deepEqual(notes, []);
+  await assertRefusals([
+    ["fp16: true\nbf16: true", /fp16: bf16 is true, too: give one of them/],
+    ["bf16: 3", /expected true or false/],
+  ], START);
 });
 
 Deno.test("TRL's keys of an adapter without use_peft: a note, since TRL trains all weights", async () => {

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { UsageError } from "../../core/errors.ts";
 import { MAX_INHERITANCE } from "./inherit.ts";
 import { loadConfig } from "../load.ts";
+import { assertLoads, assertValues } from "../testing.ts";
 import { errorsOf, load, MINIMAL, withFiles } from "../testing.ts";
 
 Deno.test("bases are merged left to right, then the file, with canonical keys", async () => {
@@ -14,9 +15,7 @@ Deno.test("bases are merged left to right, then the file, with canonical keys", 
     {},
     files,
   );
-  assert.equal(config.training.num_train_epochs, 5);
-  assert.equal(config.training.learning_rate, 0.2);
-  assert.equal(config.training.beta, 0.3);
+  assertValues(config.training, "num_train_epochs: 5, learning_rate: 0.2, beta: 0.3");
   assert.equal(origins.get("training.num_train_epochs"), "f.yaml:3");
   assert.equal(origins.get("training.learning_rate"), "b.yaml:1");
   assert.equal(origins.get("data.task_name"), "a.yaml:2");
@@ -31,20 +30,20 @@ Deno.test("a base is found beside the file that names it", async () => {
   };
   await withFiles(files, async (cwd) => {
     const { config, origins } = await loadConfig("configs/exp/e.yaml", { cwd });
-    assert.equal(config.training.learning_rate, 0.1);
-    assert.equal(config.training.beta, 0.5);
     assert.equal(origins.get("training.learning_rate"), "configs/base.yaml:4");
-    assert.equal(config.logging.run_name, "e");
-    assert.equal(config.training.output_dir, "./experiments/e");
+    assertValues(
+      config,
+      `training.learning_rate: 0.1, training.beta: 0.5, logging.run_name: e,
+      training.output_dir: ./experiments/e`,
+    );
   });
 });
 
 Deno.test("embedded files are bases by name and by rgx:PATH", async () => {
   const yaml = "_base_: [base, rgx:models/qwen2.5-7b.yaml, leg_counting]\n";
   const { config, origins } = await load(yaml);
-  assert.equal(config.model.model_name_or_path, "Qwen/Qwen2.5-7B-Instruct");
-  assert.equal(config.data.task_name, "leg_counting");
-  assert.equal(config.lora?.r, 64);
+  const model = "model.model_name_or_path: Qwen/Qwen2.5-7B-Instruct, lora.r: 64";
+  assertValues(config, `${model}, data.task_name: leg_counting`);
   assert.equal(origins.get("data.task_name"), "rgx:tasks/leg_counting.yaml:2");
 });
 
@@ -123,16 +122,20 @@ Deno.test("Hydra's defaults are bases, and _self_ says where the file comes", as
     "base.yaml": MINIMAL + "beta: 0.1\nlr: 0.1\n",
     "model/tiny.yaml": "model: {name: tiny}\nbeta: 0.2\n",
   };
-  const last = await load("defaults: [base, {model: tiny}, _self_]\nbeta: 0.3\n", {}, files);
-  assert.equal(last.config.training.beta, 0.3);
-  assert.equal(last.config.model.model_name_or_path, "tiny");
-  const first = await load("defaults: [base, _self_, {model: tiny}]\nbeta: 0.3\n", {}, files);
-  assert.equal(first.config.training.beta, 0.2);
-  const without = await load("defaults: [base]\nbeta: 0.3\n", {}, files);
-  assert.equal(without.config.training.beta, 0.3);
-  const embedded = await load("defaults: [quickstart, _self_]\nbeta: 0.3\n", {}, files);
-  assert.equal(embedded.config.training.beta, 0.3);
-  assert.equal(embedded.config.data.task_name, "spell_backward");
+  await assertLoads(
+    String.raw`
+defaults: [base, {model: tiny}, _self_]\nbeta: 0.3
+  training.beta: 0.3, model.model_name_or_path: tiny
+defaults: [base, _self_, {model: tiny}]\nbeta: 0.3
+  training.beta: 0.2
+defaults: [base]\nbeta: 0.3
+  training.beta: 0.3
+defaults: [quickstart, _self_]\nbeta: 0.3
+  training.beta: 0.3, data.task_name: spell_backward
+`,
+    "",
+    files,
+  );
   assert.deepEqual(await errorsOf("defaults: base\n"), [
     'f.yaml:1:11: defaults: expected a list, found text "base"',
   ]);

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { UsageError } from "../../core/errors.ts";
 import type { RunConfig } from "../schema/run_config.ts";
 import { parseOverrides } from "./overrides.ts";
-import { errorsOf, load, MINIMAL } from "../testing.ts";
+import { assertValues, errorsOf, load, MINIMAL } from "../testing.ts";
 import { argv } from "../../tests/command_line.ts";
 
 async function withArgs(...overrides: string[]): Promise<RunConfig> {
@@ -10,38 +10,30 @@ async function withArgs(...overrides: string[]): Promise<RunConfig> {
 }
 
 Deno.test("every spelling on the command line sets the same key", async () => {
-  const spellings: string[][] = [
-    ["training.learning_rate=0.5"],
-    ["learning_rate=0.5"],
-    ["lr=0.5"],
-    ["++training.lr=0.5"],
-    ["+lr=0.5"],
-    ["--learning-rate", "0.5"],
-    ["--learning_rate", "0.5"],
-    ["--learning-rate=0.5"],
-    ["--training.learning-rate", "0.5"],
-    ["training={lr: 0.5}"],
-    ["lr=1e-9", "--lr", "5e-1"],
-  ];
-  for (const spelling of spellings) {
+  const rate = [
+    "training.learning_rate=0.5|learning_rate=0.5|lr=0.5|++training.lr=0.5|+lr=0.5",
+    "--learning-rate 0.5|--learning_rate 0.5|--learning-rate=0.5|--training.learning-rate 0.5",
+    "lr=1e-9 --lr 5e-1",
+  ].join("|").split("|").map((line) => line.split(" "));
+  for (const spelling of [...rate, ["training={lr: 0.5}"]]) {
     assert.equal((await withArgs(...spelling)).training.learning_rate, 0.5, spelling.join(" "));
   }
-});
-
-Deno.test("a data set is named in the ways that people try", async () => {
-  const spellings = [["--dataset", "rows.jsonl"], ["--data=rows.jsonl"], ["dataset=rows.jsonl"]];
-  for (const spelling of [...spellings, ["--dataset-name", "rows.jsonl"]]) {
-    const overrides = ["task_name=null", ...spelling];
-    const { config } = await load(MINIMAL, { overrides }, { "rows.jsonl": "{}" });
-    assert.equal(config.data.dataset_name, "rows.jsonl", spelling.join(" "));
+  const file = ["--dataset r.jsonl", "--data=r.jsonl", "dataset=r.jsonl", "--dataset-name r.jsonl"];
+  for (const spelling of file) {
+    const overrides = ["task_name=null", ...spelling.split(" ")];
+    const { config } = await load(MINIMAL, { overrides }, { "r.jsonl": "{}" });
+    assert.equal(config.data.dataset_name, "r.jsonl", spelling);
   }
 });
 
 Deno.test("flags without a value are true, with no- false", async () => {
-  assert.equal((await withArgs("--no-shuffle-dataset")).training.shuffle_dataset, false);
-  assert.equal((await withArgs("--shuffle-dataset")).training.shuffle_dataset, true);
-  assert.equal((await withArgs("--shuffle-dataset", "false")).training.shuffle_dataset, false);
-  assert.equal((await withArgs("--shuffle-dataset=false")).training.shuffle_dataset, false);
+  const shuffles = async (...args: string[]) => (await withArgs(...args)).training.shuffle_dataset;
+  assert.equal(await shuffles("--shuffle-dataset"), true);
+  for (
+    const off of ["--no-shuffle-dataset", "--shuffle-dataset false", "--shuffle-dataset=false"]
+  ) {
+    assert.equal(await shuffles(...off.split(" ")), false, off);
+  }
   assert.equal((await withArgs("--no-add-instructions", "beta=0.1")).training.beta, 0.1);
 });
 
@@ -74,10 +66,10 @@ Deno.test("a bare flag of another trainer is a switch, and takes no override for
 });
 
 Deno.test("null is as unset in TRL: nothing is resumed, and all completions are printed", async () => {
-  const keys = ["resume_from_checkpoint=null", "--num-completions-to-print", "null"];
-  const { training } = await withArgs(...keys);
-  assert.equal(training.resume_from_checkpoint, false);
-  assert.equal(training.num_completions_to_print, null);
+  assertValues(
+    await withArgs("resume_from_checkpoint=null", "--num-completions-to-print", "null"),
+    "training.resume_from_checkpoint: false, training.num_completions_to_print: null",
+  );
 });
 
 Deno.test("a flag and a key that contradict each other are refused", async () => {
@@ -110,48 +102,40 @@ Deno.test("a flag and a key that contradict each other are refused", async () =>
 });
 
 Deno.test("values are YAML scalars or flow collections; text keys take any text", async () => {
+  const template = "{% for m in messages %}{{ m.content }}{% endfor %}";
   const config = await withArgs(
     "lora={r: 4, target_modules: [k_proj]}",
     "rewards=[correctness, {name: brevity, weight: 0.5}]",
     "system_prompt=Answer: be brief, 1,2",
-    "--run-name",
-    "123",
     "save_total_limit=null",
     'project="quoted"',
-    "--chat-template",
-    "{% for m in messages %}{{ m.content }}{% endfor %}",
     "teacher.teacher_prompt_template={prompt} It is {answer}.",
+    "--run-name",
+    "123",
+    "--chat-template",
+    template,
   );
-  assert.equal(config.teacher?.teacher_prompt_template, "{prompt} It is {answer}.");
-  assert.equal(
-    config.model.chat_template,
-    "{% for m in messages %}{{ m.content }}{% endfor %}",
+  assertValues(
+    config,
+    `teacher.teacher_prompt_template: "{prompt} It is {answer}.", model.chat_template: "${template}",
+    lora.target_modules: [k_proj], rewards.1.weight: 0.5, logging.project: quoted,
+    data.system_prompt: "Answer: be brief, 1,2", logging.run_name: "123",
+    training.output_dir: ./experiments/123, training.save_total_limit: null`,
   );
-  assert.deepEqual(config.lora?.target_modules, ["k_proj"]);
-  assert.equal(config.rewards[1]?.weight, 0.5);
-  assert.equal(config.data.system_prompt, "Answer: be brief, 1,2");
-  assert.equal(config.logging.run_name, "123");
-  assert.equal(config.training.output_dir, "./experiments/123");
-  assert.equal(config.logging.project, "quoted");
 });
 
 Deno.test("list items and parameters of tasks and rewards can be set by path", async () => {
   const config = await withArgs(
     "rewards=[{name: correctness}, brevity]",
-    "rewards.0.weight=0.25",
-    "+rewards.0.binary=true",
-    "rewards.1=format_answer",
-    "+rewards.2=brevity",
-    "data.task_config.min_terms=3",
-    "task_config.max_terms=3",
+    ...argv`rewards.0.weight=0.25 +rewards.0.binary=true rewards.1=format_answer
+      +rewards.2=brevity data.task_config.min_terms=3 task_config.max_terms=3`,
   );
-  assert.deepEqual(config.rewards.map(({ name, weight }) => [name, weight]), [
-    ["correctness", 0.25],
-    ["format_answer", 1],
-    ["brevity", 1],
-  ]);
-  assert.equal(config.rewards[0]?.params.binary, true);
-  assert.deepEqual(config.data.task_config, { min_terms: 3, max_terms: 3 });
+  assertValues(
+    config,
+    `rewards.0.name: correctness, rewards.0.weight: 0.25, rewards.0.params.binary: true,
+    rewards.1.name: format_answer, rewards.1.weight: 1, rewards.2.name: brevity,
+    rewards.2.weight: 1, rewards.length: 3, data.task_config: {min_terms: 3, max_terms: 3}`,
+  );
 });
 
 Deno.test("a map of tasks is added to those of the configuration, and a note says so", async () => {
@@ -167,14 +151,13 @@ Deno.test("a map of tasks is added to those of the configuration, and a note say
 });
 
 Deno.test("a part of a map that is not written makes the map", async () => {
-  const overrides = [
-    "+data.apply_chat_template_kwargs.enable_thinking=False",
-    "training.generation_kwargs.stop=[x]",
-    "lora.rank_pattern.q_proj=3",
-  ];
-  const { config } = await load(MINIMAL + "lora: {r: 4}\n", { overrides });
-  assert.deepEqual(config.training.chat_template_kwargs, { enable_thinking: false });
-  assert.deepEqual([config.training.stop, config.lora?.rank_pattern], [["x"], { q_proj: 3 }]);
+  const overrides = argv`+data.apply_chat_template_kwargs.enable_thinking=False
+    training.generation_kwargs.stop=[x] lora.rank_pattern.q_proj=3`;
+  assertValues(
+    (await load(MINIMAL + "lora: {r: 4}\n", { overrides })).config,
+    `training.chat_template_kwargs: {enable_thinking: false}, training.stop: [x],
+    lora.rank_pattern: {q_proj: 3}`,
+  );
 });
 
 Deno.test("a deleted key has its default again, a deleted section is not there", async () => {

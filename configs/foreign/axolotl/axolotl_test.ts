@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { readGoldenJson } from "../../../tests/golden.ts";
 import { meaningOf } from "../../reading/key_names.ts";
-import { errorsOf, load } from "../../testing.ts";
+import { assertLoads, assertRefusals, assertValues, errorsOf, load } from "../../testing.ts";
 
 const DATA = { "d.jsonl": '{"problem": "1 + 1 =", "solution": "$2$"}\n' };
 const START = `base_model: m
@@ -29,14 +29,13 @@ Deno.test("every key of Axolotl's files is a key, or is in a list", () => {
 });
 
 Deno.test("what is not written has Axolotl's defaults, and a note names them", async () => {
-  const { config: { training, model, lora }, notes } = await loaded("");
-  assert.equal(model.model_name_or_path, "m");
-  assert.equal(lora, null);
-  assert.deepEqual(
-    [training.gradient_accumulation_steps, training.lr_scheduler_type, training.warmup_steps],
-    [1, "cosine", 0.03],
+  const { config, notes } = await loaded("");
+  assertValues(
+    config,
+    `model.model_name_or_path: m, lora: null, training.gradient_accumulation_steps: 1,
+    training.lr_scheduler_type: cosine, training.warmup_steps: 0.03,
+    training.save_strategy: epoch, training.save_total_limit: 4`,
   );
-  assert.deepEqual([training.save_strategy, training.save_total_limit], ["epoch", 4]);
   assert.equal(notes.length, 1);
   assert.match(notes[0]!, /^f\.yaml:1:13: base_model: Axolotl's defaults are set: gradient_acc/);
 });
@@ -67,53 +66,47 @@ Deno.test("a file of Axolotl remains one where another model is typed", async ()
   assert.equal(other.config.training.multi_objective_aggregation, "normalize_then_sum");
 });
 
-Deno.test("the split of the data set is the one that is trained on", async () => {
-  const split = async (name: string) =>
-    await load(START.replace("{path", `{split: '${name}', path`), {}, DATA);
-  assert.equal((await split("train[:9]")).config.data.dataset_train_split, "train[:9]");
-  assert.equal((await split("train")).config.data.dataset_train_split, "train");
-});
-
-Deno.test("adapters are those of Axolotl", async () => {
-  const lora = async (yaml: string) => (await loaded(yaml)).config.lora;
-  assert.equal((await lora("adapter: lora\nlora_r: 4\n"))!.r, 4);
-  const linear = await lora(
-    "adapter: lora\nlora_target_linear: true\nlora_target_modules: [q_proj]\n",
+Deno.test("adapters, splits and counts per epoch are those of Axolotl", async () => {
+  await assertLoads(
+    String.raw`
+adapter: lora\nlora_r: 4
+  lora.r: 4
+adapter: lora\nlora_target_linear: true\nlora_target_modules: [q_proj]
+  lora.target_modules: all-linear
+adapter:\nlora_r: 4\nlora_alpha:
+  lora: null
+adapter: qlora
+  model.load_in_4bit: true
+num_epochs: 2\nsaves_per_epoch: 4\nevals_per_epoch: 1\nval_set_size: 0.25
+  training.save_strategy: steps, training.save_steps: 0.125, training.eval_strategy: steps,
+    training.eval_steps: 0.5, data.train_ratio: 0.75
+`,
+    START,
+    DATA,
   );
-  assert.equal(linear!.target_modules, "all-linear");
-  // Without `adapter` all weights are trained, and a key without a value is not written.
-  assert.equal(await lora("adapter:\nlora_r: 4\nlora_alpha:\n"), null);
-  const { config } = await loaded("adapter: qlora\n");
-  assert.equal(config.model.load_in_4bit, true);
-  const yaml = START + "adapter: lora\nlora_target_linear: true\nlora_target_modules: [lm_head]\n";
-  assert.match(await refusals(yaml), /lora_target_modules: adds lm_head to lora_target_linear/);
-});
-
-Deno.test("counts per epoch are shares of all steps, as in Axolotl", async () => {
-  const { config: { training, data } } = await loaded(
-    "num_epochs: 2\nsaves_per_epoch: 4\nevals_per_epoch: 1\nval_set_size: 0.25\n",
-  );
-  assert.deepEqual([training.save_strategy, training.save_steps], ["steps", 0.125]);
-  assert.deepEqual([training.eval_strategy, training.eval_steps], ["steps", 0.5]);
-  assert.equal(data.train_ratio, 0.75);
+  for (const split of ["train[:9]", "train"]) {
+    const { config } = await load(START.replace("{path", `{split: '${split}', path`), {}, DATA);
+    assert.equal(config.data.dataset_train_split, split);
+  }
   const { notes } = await loaded("evals_per_epoch: 1\n");
   assert.match(notes.join("\n"), /evals_per_epoch: accepted, has no effect .*val_set_size/);
 });
 
 Deno.test("schedule, optimizer, types, trackers and the Hub are translated", async () => {
-  const { config: { training, logging, model }, notes } = await loaded(
+  const { config, notes } = await loaded(
     "lr_scheduler: cosine\ncosine_min_lr_ratio: 0.1\noptimizer: adamw_bnb_8bit\nbf16: auto\n" +
       "gradient_checkpointing: offload\nwandb_project: p\nwandb_name: n\nuse_mlflow: true\n" +
       "hub_model_id: me/x\nchat_template: jinja\nchat_template_jinja: '{{ messages }}'\n" +
       "sample_packing: true\nflash_attention: true\nliger_rope: true\ntf32: auto\n" +
       "deepspeed: zero1.json\nspecial_tokens: {pad_token: x}\nplugins: [axolotl.integrations.liger.LigerPlugin]\n",
   );
-  assert.equal(training.lr_scheduler_type, "cosine_with_min_lr");
-  assert.deepEqual(training.lr_scheduler_kwargs, { min_lr_rate: 0.1 });
-  assert.deepEqual([training.optim, training.compute_dtype], ["adamw_8bit", "bfloat16"]);
-  assert.deepEqual([training.push_to_hub, training.hub_private_repo], [true, true]);
-  assert.deepEqual([logging.report_to, logging.run_name], [["wandb", "mlflow"], "n"]);
-  assert.equal(model.chat_template, "{{ messages }}");
+  assertValues(
+    config,
+    `training.lr_scheduler_type: cosine_with_min_lr, training.optim: adamw_8bit,
+    training.lr_scheduler_kwargs: {min_lr_rate: 0.1}, training.compute_dtype: bfloat16,
+    training.push_to_hub: true, training.hub_private_repo: true, logging.run_name: n,
+    logging.report_to: [wandb, mlflow], model.chat_template: "{{ messages }}"`,
+  );
   const text = notes.join("\n");
   assert.match(text, /of Axolotl, no effect in rgx \(.*\): flash_attention/);
   assert.match(text, /bf16: auto is true/);
@@ -145,10 +138,12 @@ Deno.test("what Axolotl does and rgx does not is refused with its line", async (
     ["reward_model: true", /reward_model: .*rewards are functions/],
     ["optimizer: lion_8bit", /training\.optim: expected adamw_torch_fused/],
     ["flash_atention: true", /flash_atention: unknown key, did you mean flash_attention\?/],
+    [
+      "adapter: lora\nlora_target_linear: true\nlora_target_modules: [lm_head]",
+      /lora_target_modules: adds lm_head to lora_target_linear/,
+    ],
   ];
-  for (const [yaml, expected] of refused) {
-    assert.match(await refusals(`${START}${yaml}\n`), expected, yaml);
-  }
+  await assertRefusals(refused, START, DATA);
   const changed = (from: string | RegExp, to: string) => refusals(START.replace(from, to));
   assert.match(await changed("rl: grpo\n", ""), /^f\.yaml:1:13: base_model: without rl: grpo/);
   assert.match(await changed("grpo", "dpo"), /:2:5: axolotl\.rl: dpo is not supported yet/);

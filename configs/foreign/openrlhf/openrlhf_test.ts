@@ -5,7 +5,7 @@ import { withDefaults } from "../config_arguments.ts";
 import { type Override, parseOverrides } from "../../reading/overrides.ts";
 import { meaningOf } from "../../reading/key_names.ts";
 import { loadConfig } from "../../load.ts";
-import { withFiles } from "../../testing.ts";
+import { assertValues, withFiles } from "../../testing.ts";
 import { RgxError } from "../../../core/errors.ts";
 import { withOpenRlhfKeys } from "./command_line.ts";
 
@@ -50,21 +50,16 @@ Deno.test("every flag of OpenRLHF is known, with what follows it", () => {
 });
 
 Deno.test("a command line begins with OpenRLHF's defaults", async () => {
-  const { config: { training, data, lora, rewards } } = await loaded("");
-  assert.deepEqual([training.num_generations, training.generation_batch_size], [4, 4096]);
-  assert.deepEqual(
-    [training.per_device_train_batch_size, training.gradient_accumulation_steps],
-    [4, 32],
+  const { config } = await loaded("");
+  assertValues(
+    config,
+    `training.num_generations: 4, training.generation_batch_size: 4096, lora: null,
+    training.per_device_train_batch_size: 4, training.gradient_accumulation_steps: 32,
+    training.lr_scheduler_type: cosine_with_min_lr, training.warmup_steps: 0.03,
+    training.adam_beta2: 0.95, training.beta: 0, training.loss_type: dapo,
+    training.save_strategy: "no", data.prompt_format: plain, data.dataset_prompt_column: problem,
+    rewards.length: 1, rewards.0.name: accuracy_reward`,
   );
-  assert.deepEqual([training.lr_scheduler_type, training.warmup_steps], [
-    "cosine_with_min_lr",
-    0.03,
-  ]);
-  assert.deepEqual([training.adam_beta2, training.beta, training.loss_type], [0.95, 0, "dapo"]);
-  assert.deepEqual([data.prompt_format, data.dataset_prompt_column], ["plain", "problem"]);
-  assert.equal(training.save_strategy, "no");
-  assert.equal(lora, null);
-  assert.deepEqual(rewards.map(({ name }) => name), ["accuracy_reward"]);
 });
 
 Deno.test("flags of both generations and of rgx stand beside each other", async () => {
@@ -74,18 +69,15 @@ Deno.test("flags of both generations and of rgx stand beside each other", async 
       "--init_kl_coef 1e-3 --policy_loss_type gspo --overlong_buffer_len 64 --bf16 --max_len 1500 " +
       "--save_steps 20 --use_wandb KEY --zero_stage 3 --packing_samples --logging_steps 2",
   );
-  const { training, lora, data, logging, rewards } = old.config;
-  assert.deepEqual([training.epsilon, training.epsilon_high, training.beta], [0.2, 0.28, 1e-3]);
-  assert.equal(training.use_bias_correction_kl, false);
-  assert.deepEqual([training.importance_sampling_level, training.loss_type], ["sequence", "grpo"]);
-  assert.deepEqual([training.max_prompt_length, training.compute_dtype], [476, "bfloat16"]);
-  assert.deepEqual([training.generation_batch_size, training.save_steps], [64, 20]);
-  assert.deepEqual([lora!.r, lora!.lora_alpha, lora!.target_modules], [8, 16, [
-    "q_proj",
-    "v_proj",
-  ]]);
-  assert.deepEqual([data.prompt_format, logging.report_to], ["chat", ["wandb"]]);
-  assert.deepEqual(rewards[1]!.params, { max_completion_len: 1024, soft_punish_cache: 64 });
+  assertValues(
+    old.config,
+    `training.epsilon: 0.2, training.epsilon_high: 0.28, training.beta: 1e-3,
+    training.use_bias_correction_kl: false, training.importance_sampling_level: sequence,
+    training.loss_type: grpo, training.max_prompt_length: 476, training.compute_dtype: bfloat16,
+    training.generation_batch_size: 64, training.save_steps: 20, lora.r: 8, lora.lora_alpha: 16,
+    lora.target_modules: [q_proj, v_proj], data.prompt_format: chat, logging.report_to: [wandb],
+    rewards.1.params: {max_completion_len: 1024, soft_punish_cache: 64}`,
+  );
   assert.match(
     old.notes.join("\n"),
     /of OpenRLHF, no effect .*: openrlhf\.zero_stage, openrlhf\.pack/,
@@ -94,9 +86,10 @@ Deno.test("flags of both generations and of rgx stand beside each other", async 
     "--rollout.max_new_tokens 256 --actor.adam.lr 3e-6 --train.batch_size 64 " +
       "--rollout.batch_size=16 --ds.param_dtype bf16 --critic.adam.lr 1 --weight_decay 0.5",
   );
-  const changed = other.config.training;
-  assert.deepEqual([changed.max_completion_length, changed.learning_rate], [256, 3e-6]);
-  assert.deepEqual([changed.compute_dtype, changed.weight_decay], ["bfloat16", 0.5]);
+  assertValues(
+    other.config.training,
+    `max_completion_length: 256, learning_rate: 3e-6, compute_dtype: bfloat16, weight_decay: 0.5`,
+  );
 });
 
 Deno.test("what OpenRLHF does and rgx does not is refused with advice", async () => {
