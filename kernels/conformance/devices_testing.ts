@@ -2,6 +2,8 @@
  * The devices that the conformance suite compares with the float64 reference, one line for each.
  */
 import type { Device } from "../device.ts";
+import { isForCards } from "./cases/matmul_testing.ts";
+import type { Case } from "./runner_testing.ts";
 import { createReferenceDevice } from "../devices/reference/device.ts";
 import { createVulkanDevice } from "../devices/vulkan/device.ts";
 import { hasVulkan } from "../devices/vulkan/testing.ts";
@@ -88,8 +90,13 @@ async function wasm(threads: number, native = true): Promise<Device> {
 }
 
 /** Fewer cases for a device that runs the code of another one: of the float64 reference, too. */
-export function casesFor<T>(cases: readonly T[], { name }: Device, someCases = false): T[] {
-  return someOf(cases, someCases || name === "reference");
+export function casesFor(
+  cases: readonly Case[],
+  { name, adapter }: Device,
+  someCases = false,
+): Case[] {
+  const own = adapter === undefined ? cases : cases.filter(isForCards);
+  return someOf(own, someCases || name === "reference");
 }
 
 /** The devices whose kernels differ. */

@@ -139,7 +139,6 @@ function products(): Case[] {
     {},
     { transA: true },
     { transA: true, transB: true },
-    { packedB: true },
   ] as const;
   const plain = sizes.flatMap(([m, n, k], i) =>
     layouts.map((layout) => productCase(random, { m, n, k, r: i % 2 === 0 ? 0 : 21, ...layout }))

@@ -80,7 +80,9 @@ for (
           // On a GPU the order of sums depends on the number of rows.
           if (device.adapter === undefined) assert.deepEqual(found, alone, JSON.stringify(limits));
           assert.deepEqual(ids(found), ids(alone), JSON.stringify(limits));
-          assertWithin(flat(found), flat(alone), 1e-5, "log-probabilities");
+          // There the model with delta rules is 1e-4 from float64, alone and with others.
+          const bound = device.adapter === undefined ? 1e-5 : 5e-5;
+          assertWithin(flat(found), flat(alone), bound, "log-probabilities");
         }
       }));
   }

@@ -2,7 +2,8 @@
  * The network for generation: float weights are packed for products with few rows, with adapters
  * merged in. A decode step is short; its cost is mostly the number of operations and reading the
  * weights. Weights in a storage type stay as they are, next to their adapters: float copies would
- * take several times the memory. On a CPU the adapters' A are packed, too. For products in bfloat16
+ * take several times the memory. On a CPU the adapters' A are packed, too. A card reads weights as
+ * they are: adapters are merged into copies, and the head's stays beside it. For products in bfloat16
  * weights are rounded (below); for those in float16 all weights stay as they are, and products
  * round them.
  */
@@ -108,6 +109,7 @@ export function packWeights(
   { shared, separate = false }: PackOptions = {},
 ): Network {
   const { device, config, weights } = network, { workspace } = copies;
+  const onCard = device.adapter !== undefined;
   if (device.computeDtype === "bfloat16") return roundWeights(network, copies, shared);
   if (device.computeDtype === "float16") return network;
   const pack = (linear: Linear, layer: number, module: Module): Linear => {
@@ -121,9 +123,9 @@ export function packWeights(
     if (linear.storage !== null) {
       return separate ? linear : withPackedA(linear, layer, module, copies);
     }
-    if (linear.inOut) {
-      // Only [out, in] weights can be packed: these are merged only.
-      if (lora === null) return linear;
+    if (linear.inOut || onCard) {
+      // Only [out, in] weights on a CPU can be packed: these are merged only.
+      if (lora === null || (onCard && separate)) return linear;
       weight = copies.buffer(linear, layer, module);
       mergeInto(device, linear, weight, true);
       return { ...linear, weight, bias: mergedBias(linear, layer, module, copies), lora: null };
@@ -140,7 +142,7 @@ export function packWeights(
   const layers = withLinears(config, weights, pack);
   const { vocabSize: n, hiddenSize: k } = config;
   const { headLora } = weights, packed = { ...network, weights: { ...weights, layers } };
-  if (weights.head.storage !== null) return packed;
+  if (weights.head.storage !== null || onCard) return packed;
   const sameHead = headLora === null ? shared?.head(network) : null;
   if (sameHead) return { ...packed, weights: { ...packed.weights, ...sameHead } };
   const packedHead = workspace.fixed("head", packedLength(n, k));

@@ -1,6 +1,7 @@
 /** The parts of a campaign: each measures one thing, in a process of its own, on one device. */
 import { messageOf, UsageError } from "../../core/errors.ts";
 import { VERSION } from "../../core/version.ts";
+import { isForCards } from "../../kernels/conformance/cases/matmul_testing.ts";
 import { type Case, checkCase } from "../../kernels/conformance/runner_testing.ts";
 import { BRIEF, CARD_TABLES } from "../../kernels/conformance/tables_testing.ts";
 import type { Device } from "../../kernels/device.ts";
@@ -139,7 +140,7 @@ async function conformance(
   const chosen = CARD_TABLES.filter(([name]) => tables?.includes(name) ?? true);
   const cases: Case[] = [];
   for (const [name, make] of chosen) {
-    const all = await make();
+    const all = (await make()).filter(isForCards);
     cases.push(...await BRIEF.get(name)?.(all) ?? all);
   }
   const ordered = Array.from(

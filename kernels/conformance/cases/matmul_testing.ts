@@ -85,6 +85,10 @@ function packing(n: number, k: number): Case {
   return testCase("pack_weight", `[${n}×${k}]`, { weight, out, n, k }, { out: exact });
 }
 
+/** Whether cards compute a case: they do not pack weights. */
+export const isForCards = ({ op, args }: Case): boolean =>
+  op !== "pack_weight" && !("packedB" in args);
+
 /** A weight [n, k] in panels; a second implementation of pack_weight. */
 function inPanels(weight: Float32Array, n: number, k: number): Float32Array {
   const packed = new Float32Array(packedLength(n, k));

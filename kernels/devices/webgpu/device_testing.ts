@@ -6,7 +6,7 @@ import assert from "node:assert/strict";
 import { EXIT, RgxError } from "../../../core/errors.ts";
 import { elementwiseCases } from "../../conformance/cases/elementwise_testing.ts";
 import { rmsnormCases } from "../../conformance/cases/rmsnorm_testing.ts";
-import { matmulCases } from "../../conformance/cases/matmul_testing.ts";
+import { isForCards, matmulCases } from "../../conformance/cases/matmul_testing.ts";
 import { checkCase } from "../../conformance/runner_testing.ts";
 import type { Tensor } from "../../tensor.ts";
 import { upload } from "../../testing.ts";
@@ -188,7 +188,8 @@ export function testGpuDevice(
     const all = [
       ...elementwiseCases().filter(({ op, name }) => op === "add" && name.startsWith("100003")),
       ...rmsnormCases().filter(({ name }) => name.startsWith("[1031×100]")),
-      ...matmulCases((shape) => shapes.includes(shape)).filter((_, i) => i % 4 === 0),
+      ...matmulCases((shape) => shapes.includes(shape)).filter(isForCards)
+        .filter((_, i) => i % 3 === 0),
     ];
     for (const op of ["add", "rmsnorm", "rmsnorm_backward", "matmul"]) {
       const some = all.filter((test) => test.op === op);

@@ -9,7 +9,7 @@ import * as elementwise from "../../ops/elementwise/webgpu.ts";
 import * as experts from "../../ops/experts/webgpu.ts";
 import { deltaRuleBackwardWebgpu, deltaRuleWebgpu } from "../../ops/delta_rule/webgpu.ts";
 import { shortConvBackwardWebgpu, shortConvWebgpu } from "../../ops/short_conv/webgpu.ts";
-import { matmulWebgpu, packWeightWebgpu } from "../../ops/matmul/webgpu.ts";
+import { matmulWebgpu } from "../../ops/matmul/webgpu.ts";
 import { headBackwardWebgpu, headWebgpu } from "../../ops/head/webgpu.ts";
 import { geluBackwardWebgpu, geluWebgpu } from "../../ops/gelu/webgpu.ts";
 import { addBiasBackwardWebgpu, addBiasWebgpu } from "../../ops/bias/webgpu.ts";
@@ -26,12 +26,14 @@ import { sampleWebgpu } from "../../ops/sample/webgpu.ts";
 import { swigluBackwardWebgpu, swigluWebgpu } from "../../ops/swiglu/webgpu.ts";
 import type { WebgpuOp } from "../../ops/common/webgpu_op.ts";
 
-/** A card runs the operations of `decode_layer` one by one: it does not wait between them. */
-type CardOps = { [K in Exclude<OpName, "decode_layer">]: WebgpuOp<Ops[K]> };
+/**
+ * A card runs the operations of `decode_layer` one by one: it does not wait between them. It reads
+ * weights as they are, without packing them.
+ */
+type CardOps = { [K in Exclude<OpName, "decode_layer" | "pack_weight">]: WebgpuOp<Ops[K]> };
 
 const OPS: CardOps = {
   matmul: matmulWebgpu,
-  pack_weight: packWeightWebgpu,
   rmsnorm: rmsnormWebgpu,
   rmsnorm_backward: rmsnormBackwardWebgpu,
   layernorm: layernormWebgpu,

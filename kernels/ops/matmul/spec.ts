@@ -47,7 +47,7 @@ export interface MatmulArgs {
   k: number;
   transA?: boolean;
   transB?: boolean;
-  /** b is a weight [n, k] that `pack_weight` packed; not with `transB`. */
+  /** b is a weight [n, k] that `pack_weight` packed; not with `transB`, nor on cards. */
   packedB?: boolean;
   /** Factor of the product (not of what is already in `out`); default 1. */
   alpha?: number;

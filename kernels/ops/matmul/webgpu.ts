@@ -8,8 +8,7 @@
 import type { Tensor } from "../../tensor.ts";
 import { isBlockType, panelWords, storedWords } from "../../weights/types.ts";
 import { blockParams } from "../../weights/widen.wgsl.ts";
-import { perElement } from "../common/wgsl/entry.ts";
-import { type Kernel, kernel, variants } from "../common/wgsl/kernel.ts";
+import { type Kernel, variants } from "../common/wgsl/kernel.ts";
 import type { WebgpuContext, WebgpuOp } from "../common/webgpu_op.ts";
 import {
   type Choice,
@@ -24,12 +23,12 @@ import {
 import type { Rounding } from "./webgpu/elements.wgsl.ts";
 import { matrixProduct, unitsFor } from "./webgpu/matrix_product.ts";
 import { bound, type Piece, pieces } from "./webgpu/pieces.ts";
-import { type MatmulArgs, packedLength, type PackWeightArgs, PANEL } from "./spec.ts";
+import { type MatmulArgs, PANEL } from "./spec.ts";
 import { roundedRows } from "./webgpu/round_rows.wgsl.ts";
 import { tileKernel, type TileOptions, type TileShape } from "./webgpu/tile.wgsl.ts";
 import { addParts } from "./webgpu/split.wgsl.ts";
 import { storedVectorKernel, TERMS } from "./webgpu/stored_vector.wgsl.ts";
-import { panelVectorKernel, VECTOR_COLUMNS, vectorKernel } from "./webgpu/vector.wgsl.ts";
+import { VECTOR_COLUMNS, vectorKernel } from "./webgpu/vector.wgsl.ts";
 
 /** Sums of at least this length keep a large workgroup busy even with few columns. */
 const LONG_SUM = 512;
@@ -42,7 +41,6 @@ const MAX_BLOCK_TERMS = 512;
 
 const tile = variants(tileKernel);
 const vector = variants(vectorKernel);
-const panelVector = variants(panelVectorKernel);
 const storedVector = variants(storedVectorKernel);
 
 export const matmulWebgpu: WebgpuOp<MatmulArgs> = (args, ctx) => {
@@ -185,7 +183,7 @@ function pieceOf(args: MatmulArgs, piece: Piece, { limits }: WebgpuContext): Cal
  * four for vectors.
  */
 function boundB(
-  { b, n, k, transB, packedB, weightType }: MatmulArgs,
+  { b, n, k, transB, weightType }: MatmulArgs,
   { n0, k0, ...piece }: Piece,
   limits: WebgpuContext["limits"],
 ): { tensor: Tensor; params: Record<string, number>; steps: number[] } {
@@ -196,11 +194,6 @@ function boundB(
     const params = { ...blockParams(weightType, length, base), b_column: transB ? 0 : n0 };
     return { tensor, params, steps: [] };
   }
-  if (packedB) {
-    const { tensor, base } = bound(b, n0 * k, packedLength(piece.n, k), limits);
-    const b_base = base + k0 * PANEL;
-    return { tensor, params: { ldb: k, b_base }, steps: [b_base] };
-  }
   const [row, rows, length, column] = transB ? [n0, piece.n, k, k0] : [k0, piece.k, n, n0];
   const perWord = weightType === undefined ? 1 : 2;
   const words = [row * length / perWord, rows * length / perWord] as const;
@@ -208,9 +201,6 @@ function boundB(
   const b_base = base * perWord + column;
   return { tensor, params: { ldb: length, b_base }, steps: [length, b_base, transB ? piece.k : 0] };
 }
-
-/** Columns of a workgroup that reads panels: fewer where a weight has few rows. */
-const panelColumns = (n: number) => n >= WIDE ? 16 : 8;
 
 /** Number of invocations in a workgroup: as many as there is work for. */
 function storedThreads(k: number, columns: number): number {
@@ -220,17 +210,15 @@ function storedThreads(k: number, columns: number): number {
 
 function vectorOf(
   { piece: { m, k }, n, lora, aligned, bType }: Call,
-  packedB: boolean | undefined,
   chosen: VectorShape,
   rounding: Rounding,
 ): { kernel: Kernel; columns: number } {
-  const { threads: byLength = k >= LONG_SUM ? 256 : 64, columns = panelColumns(n) } = chosen;
-  const shape = { rows: m, threads: byLength, lora: lora !== null, rounding };
-  if (packedB) return { kernel: panelVector({ ...shape, columns }), columns };
+  const shape = { rows: m, lora: lora !== null, rounding };
   if (bType === "f32" || !isBlockType(bType)) {
-    return { kernel: vector({ ...shape, bType, aligned }), columns: VECTOR_COLUMNS };
+    const { threads = k >= LONG_SUM ? 256 : 64 } = chosen;
+    return { kernel: vector({ ...shape, threads, bType, aligned }), columns: VECTOR_COLUMNS };
   }
-  const threads = chosen.threads ?? storedThreads(k, columns);
+  const { columns = n >= WIDE ? 16 : 8, threads = storedThreads(k, columns) } = chosen;
   return { kernel: storedVector({ ...shape, threads, columns, type: bType }), columns };
 }
 
@@ -240,9 +228,8 @@ function dispatchVector(
   args: MatmulArgs,
   ctx: WebgpuContext,
 ): void {
-  const { packedB } = args, rounding = elementRounding(args, ctx);
   const { piece: { m, n, k }, buffers, bases, bParams, lora, add, alpha } = call;
-  const { kernel, columns } = vectorOf(call, packedB, shape, rounding);
+  const { kernel, columns } = vectorOf(call, shape, elementRounding(args, ctx));
   ctx.dispatch({
     kernel,
     buffers,
@@ -281,13 +268,13 @@ function dispatchTile(
   ctx: WebgpuContext,
   split: { parts: number; part_tiles: number } | null = null,
 ): void {
-  const { transA, transB, packedB, m: wholeM, k: wholeK } = args;
+  const { transA, transB, m: wholeM, k: wholeK } = args;
   const { piece: { m, n, k }, buffers, bases, bParams, lora, add, alpha, aligned, bType } = call;
   const rounding = elementRounding(args, ctx);
   const options: TileOptions = {
     ...shape,
     a: transA ? "across" : "along",
-    b: packedB ? "panels" : transB ? "along" : "across",
+    b: transB ? "along" : "across",
     bType,
     aligned,
     lora: lora !== null,
@@ -320,30 +307,3 @@ function dispatchTile(
     flops: 2 * m * n * (k + (lora?.r ?? 0)),
   });
 }
-
-const pack = kernel({
-  name: "pack_weight",
-  reads: "f32 weight",
-  writes: "f32 panels",
-  params: "u32 n rows k in_base out_base",
-  code: perElement(`let row = i / (${PANEL}u * p.k) * ${PANEL}u + i % ${PANEL}u;
-  var value = 0.0;
-  if (row < p.rows) { value = weight[p.in_base + row * p.k + i / ${PANEL}u % p.k]; }
-  panels[p.out_base + i] = value;`),
-});
-
-export const packWeightWebgpu: WebgpuOp<PackWeightArgs> = ({ weight, out, n, k }, ctx) => {
-  if (n === 0 || k === 0) return;
-  const maxRows = Math.floor((ctx.limits.bindingElements - 64) / (PANEL * k)) * PANEL;
-  const step = Math.max(PANEL, maxRows);
-  for (let first = 0; first < n; first += step) {
-    const rows = Math.min(step, n - first), count = packedLength(rows, k);
-    const from = bound(weight, first * k, rows * k, ctx.limits);
-    const to = bound(out, first * k, count, ctx.limits);
-    ctx.dispatch({
-      kernel: pack,
-      buffers: { weight: from.tensor, panels: to.tensor },
-      params: { n: count, rows, k, in_base: from.base, out_base: to.base },
-    });
-  }
-};

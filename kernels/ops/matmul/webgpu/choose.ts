@@ -5,7 +5,7 @@
 import { unknownKernel } from "../../common/unknown_kernel.ts";
 import type { ChoicePoint, WebgpuTraits } from "../../common/webgpu_op.ts";
 import type { ComputeDtype } from "../../common/compute_dtype.ts";
-import { type MatmulArgs, packedLength } from "../spec.ts";
+import type { MatmulArgs } from "../spec.ts";
 import { isBlockType, storedWords } from "../../../weights/types.ts";
 import type { Rounding } from "./elements.wgsl.ts";
 import { unitsFor } from "./matrix_product.ts";
@@ -123,8 +123,8 @@ type SumSizes = Pick<MatmulArgs, "m" | "n" | "k" | "r">;
 const isLong = ({ k, r = 0 }: SumSizes) => k >= LONG_SUM && r === 0;
 
 /** Whether the kernels for few rows can compute a product. */
-function supportsVector({ m, transA, transB, packedB }: MatmulArgs): boolean {
-  return m <= VECTOR_ROWS && (transB || packedB) === true && (!transA || m === 1);
+function supportsVector({ m, transA, transB = false }: MatmulArgs): boolean {
+  return m <= VECTOR_ROWS && transB && (!transA || m === 1);
 }
 
 /** The name of a kernel, for {@link kernelNamed}. */
@@ -169,9 +169,9 @@ export const productChoice: ChoicePoint<MatmulArgs> = {
   op: "matmul",
   outputs: ["out"],
   classOf(args, traits) {
-    const { m, n, k, transA, transB, packedB, weightType = "f32", r = 0, activations } = args;
+    const { m, n, k, transA, transB, weightType = "f32", r = 0, activations } = args;
     if (m * n * k === 0) return null;
-    const layout = `${transA ? "t" : "n"}${packedB ? "p" : transB ? "t" : "n"}`;
+    const layout = `${transA ? "t" : "n"}${transB ? "t" : "n"}`;
     const dtype = roundingOf(args, traits);
     return `matmul ${sizeClass(m)}x${sizeClass(n)}x${sizeClass(k)} ${layout} ${weightType}` +
       `${r > 0 ? " lora" : ""}${activations ? ` ${activations}` : ""}` +
@@ -206,7 +206,7 @@ export const productChoice: ChoicePoint<MatmulArgs> = {
     return { absolute: 2 ** -20 * magnitudes, relative: 0 };
   },
   small(args) {
-    const { transB, packedB, weightType, r = 0 } = args;
+    const { transB, weightType, r = 0 } = args;
     const inBlocks = weightType !== undefined && isBlockType(weightType);
     const rows = (n: number, most: number) => n <= most + 4 ? n : most + n % 4;
     // The rows of a stored weight keep a whole number of blocks, of at most 256 values.
@@ -215,8 +215,6 @@ export const productChoice: ChoicePoint<MatmulArgs> = {
     const k = long(args.k);
     const b = weightType !== undefined
       ? storedWords(weightType, transB ? n : k, transB ? k : n)
-      : packedB
-      ? packedLength(n, k)
       : n * k;
     return { m, n, k, a: m * k, b, out: m * n, ...(r > 0 ? { xa: m * r, loraB: n * r } : {}) };
   },
@@ -227,8 +225,8 @@ export const productChoice: ChoicePoint<MatmulArgs> = {
 };
 
 /** Kernels for few rows that differ from one another for this weight. */
-function vectorsFor({ k, packedB, weightType }: MatmulArgs): VectorShape[] {
-  const panels = packedB || (weightType !== undefined && isBlockType(weightType));
+function vectorsFor({ k, weightType }: MatmulArgs): VectorShape[] {
+  const panels = weightType !== undefined && isBlockType(weightType);
   return VECTORS.filter(({ threads, columns }) =>
     // Rows of a weight are always done four at a time.
     (panels || columns === 8) && threads! <= Math.max(64, k)

@@ -35,7 +35,7 @@ export const PACKED_ROWS = 16;
 const range = (n: number) => [...Array(n).keys()];
 
 export interface PackOptions {
-  /** Rows along k, across k, or in panels (only b). */
+  /** Rows along k, or across k. */
   layout: Layout;
   type: "f32" | WeightType;
   rounding: Exclude<Rounding, null>;
@@ -199,11 +199,7 @@ ${signature}
   return values[i & 3u][row & 3u];
 }`;
   }
-  const at = layout === "along"
-    ? "p.b_base + column * p.ldb + t"
-    : layout === "across"
-    ? "p.b_base + t * p.ldb + column"
-    : "p.b_base + (column & ~15u) * p.ldb + t * 16u + (column & 15u)";
+  const at = `p.b_base + ${layout === "along" ? "column * p.ldb + t" : "t * p.ldb + column"}`;
   return type === "f32" ? `${signature} return mat_b[${at}]; }` : `${signature}
   let at = ${at};
   let word = mat_b[at >> 1u];

@@ -46,12 +46,12 @@ export function matrixProduct(
   rounding: Exclude<Rounding, null>,
   ctx: WebgpuContext,
 ): void {
-  const { m, n, k, transA, transB, packedB, weightType = "f32" } = args;
+  const { m, n, k, transA, transB, weightType = "f32" } = args;
   const along = { layout: transA ? "across" : "along", type: "f32", rounding } as const;
   const a = packed(args.a, along, transA ? m : k, m, k, ctx);
-  const layout = packedB ? "panels" : transB ? "along" : "across";
+  const layout = transB ? "along" : "across";
   const kind = { layout, type: weightType, rounding } as const;
-  const b = packed(args.b, kind, packedB || transB ? k : n, n, k, ctx);
+  const b = packed(args.b, kind, transB ? k : n, n, k, ctx);
   const groups = Math.ceil(m / MATRIX_TILE) * Math.ceil(n / MATRIX_TILE);
   ctx.dispatch({
     kernel: matrix(units),

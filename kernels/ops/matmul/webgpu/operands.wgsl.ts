@@ -13,10 +13,8 @@ import {
 import { type BlockType, isBlockType, type WeightType } from "../../../weights/types.ts";
 import { BLOCK_PARAMS, blockWordNames, widenBlocks } from "../../../weights/widen.wgsl.ts";
 
-/**
- * How an operand is stored: its rows run along k, or across k, or it is in panels of `pack_weight`.
- */
-export type Layout = "along" | "across" | "panels";
+/** How an operand is stored: its rows run along k, or across k. */
+export type Layout = "along" | "across";
 
 const LANES = [0, 1, 2, 3];
 
@@ -46,10 +44,10 @@ export function operandB(
 ): OperandB {
   return inBlocks(type)
     ? storedOperand(type, layout, rounding)
-    : rowMajorOperand({ type, aligned: aligned || layout === "panels", rounding }, layout);
+    : rowMajorOperand({ type, aligned, rounding }, layout);
 }
 
-/** b of f32, f16 or bf16, row-major or in panels, which are always aligned. */
+/** b of f32, f16 or bf16, row-major. */
 function rowMajorOperand(elements: Elements, layout: Layout): OperandB {
   return {
     buffer: bufferType(elements),
@@ -125,13 +123,10 @@ export function blockFunction(
     );
     return `${signature}\n  return transpose(mat4x4f(\n    ${lines.join(",\n    ")}));\n}`;
   }
-  const line = layout === "across"
-    ? `four_${name}(${base} + depth * ${step}, first, p.${rows});`
-    : `four_${name}(${base} + (first & ~15u) * ${step} + depth * 16u, first & 15u, 16u);`;
   return `
 fn line_${name}(first: u32, depth: u32) -> vec4f {
   if (depth >= ${terms} || first >= p.${rows}) { return vec4f(0.0); }
-  return ${line}
+  return four_${name}(${base} + depth * ${step}, first, p.${rows});
 }
 ${signature}
   return mat4x4f(${LANES.map((i) => `line_${name}(first, depth + ${i}u)`).join(", ")});

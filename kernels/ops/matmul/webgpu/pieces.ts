@@ -25,17 +25,16 @@ export interface Piece {
  * @param block number of terms along k that should stay in one piece
  */
 export function* pieces(args: MatmulArgs, limits: WebgpuLimits, block: number): Generator<Piece> {
-  const { m, n, k, r = 0, transA, transB, packedB, weightType } = args;
+  const { m, n, k, r = 0, transA, transB, weightType } = args;
   const maxElements = limits.bindingElements - VIEW_ALIGNMENT;
   /** Max number of rows of this length in one binding. */
   const maxRows = (length: number) => Math.max(1, Math.floor(maxElements / Math.max(1, length)));
-  const wholeRows = transB || packedB;
-  const panels = packedB || (weightType !== undefined && isBlockType(weightType));
-  const bRow = rowWords(weightType, wholeRows ? k : n);
+  const panels = weightType !== undefined && isBlockType(weightType);
+  const bRow = rowWords(weightType, transB ? k : n);
   const maxB = panels ? Math.max(PANEL, wholeBlocks(maxRows(bRow), PANEL)) : maxRows(bRow);
   const maxM = Math.min(maxRows(n), transA ? m : maxRows(k), maxRows(r), m);
-  const maxN = Math.min(wholeRows ? maxB : n, maxRows(r), n);
-  const maxK = Math.min(transA ? maxRows(m) : k, wholeRows ? k : maxB, k);
+  const maxN = Math.min(transB ? maxB : n, maxRows(r), n);
+  const maxK = Math.min(transA ? maxRows(m) : k, transB ? k : maxB, k);
   const unit = panels ? PANEL : 1;
   const mStep = maxM < m ? wholeBlocks(maxM, 128) : m;
   const nStep = maxN < n ? wholeBlocks(maxN, panels ? PANEL : 128, unit) : n;

@@ -2,9 +2,7 @@
  * WGSL of the product of one to three rows with a weight (for decoding). Its time is that of
  * reading the weight once. A workgroup makes 4 to 16 columns of the result. Its invocations divide
  * the terms among them, so that they read neighbouring memory, and add their sums in a fixed tree.
- * A LoRA product is added to the same sums.
- *   rows of a weight [n, k]: an invocation does four terms of four rows at a time;
- *   panels of `pack_weight`: one term of four rows of a panel at a time.
+ * A LoRA product is added to the same sums. An invocation does four terms of four rows at a time.
  * For weights in blocks see stored_vector.wgsl.ts.
  */
 import {
@@ -31,21 +29,10 @@ export interface VectorOptions {
   rounding: Rounding;
 }
 
-export interface PanelVectorOptions {
-  rows: number;
-  threads: number;
-  /** Number of columns of a workgroup: 4, 8 or 16, all in one panel. */
-  columns: number;
-  lora: boolean;
-  rounding: Rounding;
-}
-
-/** Number of columns of a workgroup that reads rows. */
+/** Number of columns of a workgroup. */
 export const VECTOR_COLUMNS = 4;
 /** Max number of partial sums that one invocation adds in the last step. */
 const LAST_SUMS = 16;
-/** Number of terms of a panel that an invocation loads at once, so that the loads overlap. */
-const AT_ONCE = 4;
 
 const range = (n: number) => [...Array(n).keys()];
 
@@ -182,47 +169,4 @@ export function loraTerms(
     }),
     "  }",
   ];
-}
-
-export function panelVectorKernel(options: PanelVectorOptions): KernelSpec {
-  const { rows, threads, columns, lora, rounding } = options;
-  const each = range(rows), quads = columns / 4, depth = threads / quads;
-  /** WGSL: loads the terms `at`, `at + depth` …, then multiplies. */
-  const addTerms = (count: number) => [
-    ...range(count).map((u) =>
-      `    let w${u} = ${rounded(rounding, `mat_b[panel + (at + ${u * depth}u) * 4u]`)};`
-    ),
-    ...each.flatMap((i) =>
-      range(count).map((u) => {
-        const x = `mat_a[p.a_base + ${i}u * p.k + at + ${u * depth}u]`;
-        return `    c${i} = fma(${rounded(rounding, `vec4f(${x})`)}, w${u}, c${i});`;
-      })
-    ),
-  ];
-  const code = [
-    ...roundLines(rounding),
-    ...vectorEntry(options),
-    `  let first = (group.x + group.y * groups.x) * ${columns}u;`,
-    "  if (first >= p.n) { return; }",
-    `  let column = first + 4u * (local % ${quads}u);`,
-    "  let panel = (p.b_base + (first & ~15u) * p.k + (column & 15u)) >> 2u;",
-    ...each.map((i) => `  var c${i} = vec4f(0.0);`),
-    `  var at = local / ${quads}u;`,
-    `  for (; at + ${(AT_ONCE - 1) * depth}u < p.k; at += ${AT_ONCE * depth}u) {`,
-    ...addTerms(AT_ONCE),
-    "  }",
-    `  for (; at < p.k; at += ${depth}u) {`,
-    ...addTerms(1),
-    "  }",
-    ...each.map((i) => `  c${i} *= p.alpha;`),
-    ...(lora ? loraTerms(rows, threads, quads, rounding) : []),
-    ...sumAndStore(options, quads, each.map((i) => `c${i}`)),
-  ];
-  return {
-    name: `matmul.panels${rows}${lora ? ".lora" : ""}${suffix(rounding)}`,
-    reads: `f32 mat_a${lora ? " lora_x lora_w" : ""}, vec4<f32> mat_b`,
-    writes: "f32 mat_out",
-    params: `${PARAMS}${lora ? `, ${LORA_PARAMS}` : ""}`,
-    code: code.join("\n"),
-  };
 }
