@@ -15,8 +15,7 @@ export const VkApplicationInfo = new Struct("VkApplicationInfo", 0, {
 export const VkInstanceCreateInfo = new Struct("VkInstanceCreateInfo", 1, {
   flags: "u32",
   pApplicationInfo: "pointer",
-  enabledLayerCount: "u32",
-  ppEnabledLayerNames: "pointer",
+  skippedLayers: "u64*2",
   enabledExtensionCount: "u32",
   ppEnabledExtensionNames: "pointer",
 });
@@ -30,16 +29,13 @@ export const VkDeviceCreateInfo = new Struct("VkDeviceCreateInfo", 3, {
   flags: "u32",
   queueCreateInfoCount: "u32",
   pQueueCreateInfos: "pointer",
-  enabledLayerCount: "u32",
-  ppEnabledLayerNames: "pointer",
+  skippedLayers: "u64*2",
   enabledExtensionCount: "u32",
   ppEnabledExtensionNames: "pointer",
-  pEnabledFeatures: "pointer",
+  skippedFeatures: "pointer",
 });
 export const VkSubmitInfo = new Struct("VkSubmitInfo", 4, {
-  waitSemaphoreCount: "u32",
-  pWaitSemaphores: "pointer",
-  pWaitDstStageMask: "pointer",
+  skippedWaits: "u64*3",
   commandBufferCount: "u32",
   pCommandBuffers: "pointer",
   signalSemaphoreCount: "u32",
@@ -60,9 +56,7 @@ export const VkBufferCreateInfo = new Struct("VkBufferCreateInfo", 12, {
   flags: "u32",
   size: "u64",
   usage: "u32",
-  sharingMode: "u32",
-  queueFamilyIndexCount: "u32",
-  pQueueFamilyIndices: "pointer",
+  skippedSharing: "u32*5",
 });
 export const VkShaderModuleCreateInfo = new Struct("VkShaderModuleCreateInfo", 16, {
   flags: "u32",
@@ -92,8 +86,7 @@ export const VkPipelineLayoutCreateInfo = new Struct("VkPipelineLayoutCreateInfo
   flags: "u32",
   setLayoutCount: "u32",
   pSetLayouts: "pointer",
-  pushConstantRangeCount: "u32",
-  pPushConstantRanges: "pointer",
+  skippedConstants: "u64*2",
 });
 export const VkDescriptorSetLayoutCreateInfo = new Struct("VkDescriptorSetLayoutCreateInfo", 32, {
   flags: "u32",
@@ -167,8 +160,7 @@ export const VkTimelineSemaphoreSubmitInfo = new Struct(
   "VkTimelineSemaphoreSubmitInfo",
   1000207003,
   {
-    waitSemaphoreValueCount: "u32",
-    pWaitSemaphoreValues: "pointer",
+    skippedWaits: "u64*2",
     signalSemaphoreValueCount: "u32",
     pSignalSemaphoreValues: "pointer",
   },
@@ -211,15 +203,9 @@ export const VkQueueFamilyProperties = new Struct("VkQueueFamilyProperties", nul
   minImageTransferGranularity: "u32*3",
 });
 export const VkPhysicalDeviceLimits = new Struct("VkPhysicalDeviceLimits", null, {
-  skipped1: "u32*6",
-  maxUniformBufferRange: "u32",
+  skipped1: "u32*7",
   maxStorageBufferRange: "u32",
-  maxPushConstantsSize: "u32",
-  maxMemoryAllocationCount: "u32",
-  maxSamplerAllocationCount: "u32",
-  bufferImageGranularity: "u64",
-  sparseAddressSpaceSize: "u64",
-  skipped2: "u32*3",
+  skipped2: "u32*11",
   maxPerStageDescriptorStorageBuffers: "u32",
   skipped3: "u32*34",
   maxComputeSharedMemorySize: "u32",
@@ -283,9 +269,7 @@ export const VkPhysicalDeviceSubgroupProperties = new Struct(
   1000094000,
   {
     subgroupSize: "u32",
-    supportedStages: "u32",
-    supportedOperations: "u32",
-    quadOperationsInAllStages: "u32",
+    skipped: "u32*3",
   },
 );
 
@@ -351,5 +335,5 @@ export const VkPipelineShaderStageRequiredSubgroupSizeCreateInfo = new Struct(
 export const VkPhysicalDeviceRobustness2FeaturesEXT = new Struct(
   "VkPhysicalDeviceRobustness2FeaturesEXT",
   1000286000,
-  { robustBufferAccess2: "u32", robustImageAccess2: "u32", nullDescriptor: "u32" },
+  { robustBufferAccess2: "u32", skipped: "u32*2" },
 );
