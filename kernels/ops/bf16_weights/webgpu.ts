@@ -2,6 +2,7 @@
 import { perElement } from "../common/wgsl/entry.ts";
 import { kernel, variants } from "../common/wgsl/kernel.ts";
 import { MUL_HIGH, PHILOX } from "../common/wgsl/philox.ts";
+import { inRowParts } from "../common/webgpu_parts.ts";
 import type { WebgpuOp } from "../common/webgpu_op.ts";
 import type { RoundBf16Args, WidenBf16Args } from "./spec.ts";
 
@@ -57,56 +58,29 @@ ${
   }`,
 });
 
-/** Elements in a part whose float tensor fits one binding, a multiple of 128 for aligned views. */
-function partSize(bindingElements: number): number {
-  return Math.max(1, Math.floor(bindingElements / 128)) * 128;
-}
-
-export const widenBf16Webgpu: WebgpuOp<WidenBf16Args> = ({ weight, rest, out, n }, ctx) => {
-  const size = partSize(ctx.limits.bindingElements);
-  for (let begin = 0; begin < n; begin += size) {
-    const count = Math.min(size, n - begin), words = count / 2;
+export const widenBf16Webgpu: WebgpuOp<WidenBf16Args> = ({ weight, rest, out, n }, ctx) =>
+  inRowParts(ctx, n / 2, 2, (part, words) =>
     ctx.dispatch({
       kernel: widenKernel({ hasRest: rest !== undefined }),
       buffers: {
-        weight: weight.view(begin / 2, words),
-        ...(rest === undefined ? {} : { rest: rest.view(begin / 2, words) }),
-        wide: out.view(begin, count),
+        weight: part(weight, 1),
+        ...(rest === undefined ? {} : { rest: part(rest, 1) }),
+        wide: part(out, 2),
       },
       params: { n: words },
-    });
-  }
-};
+    }));
 
 export const roundBf16Webgpu: WebgpuOp<RoundBf16Args> = (args, ctx) => {
-  const { n, rest, first, c1, c2, c3, seedLow, seedHigh } = args;
-  const size = partSize(ctx.limits.bindingElements);
-  for (let begin = 0; begin < n; begin += size) {
-    const count = Math.min(size, n - begin), words = count / 2;
-    const buffers = {
-      src: args.x.view(begin, count),
-      weight: args.weight.view(begin / 2, words),
-    };
+  const { x, weight, n, rest, first, c1, c2, c3, seedLow, seedHigh } = args;
+  inRowParts(ctx, n / 2, 2, (part, words, begin) => {
+    const buffers = { src: part(x, 2), weight: part(weight, 1) };
     if (rest !== undefined) {
-      ctx.dispatch({
-        kernel: kahanKernel,
-        buffers: { ...buffers, rest: rest.view(begin / 2, words) },
-        params: { n: words },
-      });
-      continue;
+      const kept = { ...buffers, rest: part(rest, 1) };
+      ctx.dispatch({ kernel: kahanKernel, buffers: kept, params: { n: words } });
+      return;
     }
-    ctx.dispatch({
-      kernel: stochasticKernel,
-      buffers,
-      params: {
-        n: words,
-        first_block: (first + begin) / 4,
-        c1,
-        c2,
-        c3,
-        seed_low: seedLow,
-        seed_high: seedHigh,
-      },
-    });
-  }
+    const key = { c1, c2, c3, seed_low: seedLow, seed_high: seedHigh };
+    const params = { n: words, first_block: first / 4 + begin / 2, ...key };
+    ctx.dispatch({ kernel: stochasticKernel, buffers, params });
+  });
 };
