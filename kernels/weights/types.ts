@@ -105,8 +105,8 @@ export function isWeightType(name: unknown): name is WeightType {
   return (WEIGHT_TYPES as readonly unknown[]).includes(name);
 }
 
-export function isBlockType(type: WeightType): type is BlockType {
-  return type !== "f16" && type !== "bf16";
+export function isBlockType(type: WeightType | "f32"): type is BlockType {
+  return type !== "f32" && type !== "f16" && type !== "bf16";
 }
 
 /** Number of weights in a block of this type; k must be a multiple of it. */

@@ -205,8 +205,8 @@ export function blockWordNames(type: BlockType): string[] {
 }
 
 /** Element type of the buffer in a kernel that reads rows. */
-export function rowBufferType(type: WeightType): string {
-  return isBlockType(type) ? "vec4<u32>" : "u32";
+export function rowBufferType(type: WeightType | "f32"): string {
+  return isBlockType(type) ? "vec4<u32>" : type === "f32" ? type : "u32";
 }
 
 /**
@@ -214,7 +214,7 @@ export function rowBufferType(type: WeightType): string {
  * a row) on are zero. i is a multiple of four. `buffer` begins with the first row. Needs {@link
  * BLOCK_PARAMS}.
  */
-export function rowFour(buffer: string, type: WeightType): string {
+export function rowFour(buffer: string, type: WeightType | "f32"): string {
   const signature = "fn row_four(row: u32, i: u32, end: u32) -> vec4f {";
   if (isBlockType(type)) {
     return `${widenBlocks(buffer, type)}
@@ -222,6 +222,17 @@ ${signature}
   let values = block_values(block_words(row & ~3u, i), i);
   let lane = row & 3u;
   return vec4f(values[0][lane], values[1][lane], values[2][lane], values[3][lane]);
+}`;
+  }
+  if (type === "f32") {
+    const lanes = [0, 1, 2, 3].map((j) =>
+      `  if (i + ${j}u < end) { v[${j}] = ${buffer}[row * end + i + ${j}u]; }`
+    );
+    return `
+${signature}
+  var v = vec4f(0.0);
+${lanes.join("\n")}
+  return v;
 }`;
   }
   return `
@@ -238,6 +249,6 @@ ${signature}
 }
 
 /** Parameters of {@link rowFour} for rows of k elements. */
-export function rowParams(type: WeightType, k: number): Record<string, number> {
+export function rowParams(type: WeightType | "f32", k: number): Record<string, number> {
   return isBlockType(type) ? blockParams(type, k, 0) : { b_base: 0, b_panel: 0, b_groups: 0 };
 }

@@ -65,32 +65,35 @@ export function inRowParts(
   for (const part of rowParts(ctx, rows, width)) each(part.of, part.rows, part.begin);
 }
 
-/** n, if a view of a stored weight may begin at every n-th row, whatever the length of the rows. */
-export function storedAlignment(type: WeightType): number {
+/** n, if a view of a weight may begin at every n-th row, whatever the length of the rows. */
+export function storedAlignment(type: WeightType | "f32"): number {
   return isBlockType(type) ? 4 * VIEW_ALIGNMENT : VIEW_ALIGNMENT;
 }
 
-/** Rows [begin, begin + rows) of a stored weight, `begin` a multiple of {@link storedAlignment}. */
+/** Rows [begin, begin + rows) of a weight, `begin` a multiple of {@link storedAlignment}. */
 export function storedRowsView(
   weight: Tensor,
-  type: WeightType,
+  type: WeightType | "f32",
   d: number,
   begin: number,
   rows: number,
 ): Tensor {
-  return weight.view(storedWords(type, begin, d), storedWords(type, rows, d));
+  return weight.view(lengthOf(type, begin, d), lengthOf(type, rows, d));
 }
 
+const lengthOf = (type: WeightType | "f32", rows: number, d: number) =>
+  type === "f32" ? rows * d : storedWords(type, rows, d);
+
 /**
- * Calls `each` for parts of a stored weight of `rows` rows (d elements each) that fit one binding.
+ * Calls `each` for parts of a weight of `rows` rows (d elements each) that fit one binding.
  */
 export function inStoredParts(
   { limits }: WebgpuContext,
-  { weight, type, rows, d }: { weight: Tensor; type: WeightType; rows: number; d: number },
+  { weight, type, rows, d }: { weight: Tensor; type: WeightType | "f32"; rows: number; d: number },
   each: (part: Tensor, rows: number, begin: number) => void,
 ): void {
   const unit = storedAlignment(type);
-  const maxUnits = Math.floor(limits.bindingElements / Math.max(1, storedWords(type, unit, d)));
+  const maxUnits = Math.floor(limits.bindingElements / Math.max(1, lengthOf(type, unit, d)));
   const step = Math.max(1, maxUnits) * unit;
   for (let begin = 0; begin < rows; begin += step) {
     const count = Math.min(step, rows - begin);

@@ -59,27 +59,15 @@ const choose = kernel({
   ),
 });
 
-/** One invocation for each expert. */
-const count = kernel({
-  name: "route.count",
-  reads: "u32 expert_of",
-  writes: "u32 counts",
-  params: ROUTE,
-  code: perElement(
-    `var found = 0u;
-  for (var j = 0u; j < p.rows * p.chosen; j++) { if (expert_of[j] == i) { found++; } }
-  counts[i] = found;`,
-  ),
-});
-
+/** One invocation for each expert: its places come after those of all experts before it. */
 const place = kernel({
   name: "route.place",
-  reads: "u32 expert_of counts, f32 gate_of",
+  reads: "u32 expert_of, f32 gate_of",
   writes: "u32 first_of place_of row_of, f32 gates",
   params: ROUTE,
   code: perElement(
     `var next = 0u;
-  for (var e = 0u; e < i; e++) { next += counts[e]; }
+  for (var j = 0u; j < p.rows * p.chosen; j++) { next += u32(expert_of[j] < i); }
   first_of[i] = next;
   for (var j = 0u; j < p.rows * p.chosen; j++) {
     if (expert_of[j] != i) { continue; }
@@ -96,23 +84,16 @@ export const routeWebgpu: WebgpuOp<RouteArgs> = (args, ctx) => {
   const { logits, gates, rowOf, placeOf, expertOf, begin, rows, experts, chosen } = args;
   const params = { rows, experts, chosen, normalize: args.normalize ? 1 : 0 };
   const gateOf = ctx.scratch("float", Math.max(1, rows * chosen), "gates of rows");
-  const counts = ctx.scratch("u32", experts, "rows of experts");
   ctx.dispatch({
     kernel: choose,
     buffers: { logits, expert_of: expertOf, gate_of: gateOf },
     params: { n: rows, ...params },
   });
   ctx.dispatch({
-    kernel: count,
-    buffers: { expert_of: expertOf, counts },
-    params: { n: experts, ...params },
-  });
-  ctx.dispatch({
     kernel: place,
     buffers: {
       expert_of: expertOf,
       gate_of: gateOf,
-      counts,
       first_of: begin,
       place_of: placeOf,
       row_of: rowOf,
@@ -218,28 +199,21 @@ interface Product {
 }
 
 const product = variants(({ transB, type, rounding }: Product) => {
-  const stored = type === "f32" ? null : type, b = transB ? "along" : "across";
-  const width = transB ? "p.k" : "p.n";
-  const four = stored === null
-    ? fourElements("b", "mat_b", { type: "f32", aligned: false })
-    : rowFour("mat_b", stored);
-  const value = stored === null
-    ? `four_b(row * ${width}, i, ${width})`
-    : `row_four(row, i, ${width})`;
+  const b = transB ? "along" : "across", width = transB ? "p.k" : "p.n";
   return {
     name: `expert_matmul.${type}`,
-    reads: `f32 mat_a, ${stored === null ? "f32" : rowBufferType(stored)} mat_b, u32 first_of`,
+    reads: `f32 mat_a, ${rowBufferType(type)} mat_b, u32 first_of`,
     writes: "f32 mat_out",
     // The rows [first, first + count) of all matrices are bound.
     params: `u32 experts n k add first count, f32 alpha, ${BLOCK_PARAMS}`,
     code: `${roundFunction(rounding)}
 ${fourElements("a", "mat_a", { type: "f32", aligned: false, rounding })}
-${four}
+${rowFour("mat_b", type)}
 ${tileSums("along", b)}
 fn bound_b(given: u32, i: u32) -> vec4f {
   let row = given - p.first;
   if (row >= p.count || i >= ${width}) { return vec4f(0.0); }
-  return ${rounded(rounding, value)};
+  return ${rounded(rounding, `row_four(row, i, ${width})`)};
 }
 ${entryPoint(THREADS)}
   let columns = (p.n + ${TILE - 1}u) / ${TILE}u;
@@ -297,41 +271,32 @@ ${entryPoint(THREADS)}
 });
 
 export const expertMatmulWebgpu: WebgpuOp<ExpertMatmulArgs> = (args, ctx) => {
-  const { a, b, out, begin, experts, rows, n, k, transB = false, alpha = 1, weightType } = args;
+  const { a, b, out, begin, experts, rows, n, k, transB = false, alpha = 1 } = args;
   if (rows === 0) return;
-  const type = weightType ?? "f32", [height, width] = transB ? [n, k] : [k, n];
+  const { weightType: type = "f32" } = args, [height, width] = transB ? [n, k] : [k, n];
   const rounding = elementRounding({}, ctx);
   const tiles = Math.ceil(rows / TILE) + Math.min(experts, rows);
-  const part = (matrices: typeof b, count: number, first: number) =>
-    ctx.dispatch({
-      kernel: product({ transB, type, rounding }),
-      buffers: { mat_a: a, mat_b: matrices, first_of: begin, mat_out: out },
-      params: {
-        experts,
-        n,
-        k,
-        add: args.accumulate || first > 0 ? 1 : 0,
-        alpha,
-        first,
-        count,
-        ...(weightType === undefined
-          ? { b_base: 0, b_panel: 0, b_groups: 0 }
-          : rowParams(weightType, width)),
-      },
-      groups: tiles * Math.ceil(n / TILE),
-      flops: 2 * rows * n * k,
-    });
-  if (weightType === undefined) {
-    inRowParts(
-      ctx,
-      experts * height,
-      width,
-      (of, count, first) => part(of(b, width), count, first),
-    );
-  } else {
-    const stored = { weight: b, type: weightType, rows: experts * height, d: width };
-    inStoredParts(ctx, stored, part);
-  }
+  inStoredParts(
+    ctx,
+    { weight: b, type, rows: experts * height, d: width },
+    (matrices, count, first) =>
+      ctx.dispatch({
+        kernel: product({ transB, type, rounding }),
+        buffers: { mat_a: a, mat_b: matrices, first_of: begin, mat_out: out },
+        params: {
+          experts,
+          n,
+          k,
+          add: args.accumulate || first > 0 ? 1 : 0,
+          alpha,
+          first,
+          count,
+          ...rowParams(type, width),
+        },
+        groups: tiles * Math.ceil(n / TILE),
+        flops: 2 * rows * n * k,
+      }),
+  );
 };
 
 const gradient = variants(({ rounding }: { rounding: Rounding }) => ({

@@ -2,7 +2,6 @@
 import { storedAlignment } from "../common/webgpu_parts.ts";
 import type { WebgpuTraits } from "../common/webgpu_op.ts";
 import { VIEW_ALIGNMENT } from "../../tensor.ts";
-import type { RowOptions } from "./rows.wgsl.ts";
 import type { HeadArgs } from "./spec.ts";
 
 /**
@@ -32,7 +31,7 @@ export function chunkSizes(
   { limits: { bindingElements }, software }: Pick<WebgpuTraits, "limits" | "software">,
 ): ChunkSize {
   const max = software ? MAX_CHUNK.software : MAX_CHUNK.card;
-  const unit = weightType === undefined ? VIEW_ALIGNMENT : storedAlignment(weightType);
+  const unit = storedAlignment(weightType ?? "f32");
   const aligned = (n: number, unit: number) => Math.max(1, Math.floor(n / unit)) * unit;
   const narrowest = Math.min(vocab, unit);
   const fittingRows = aligned(bindingElements / Math.max(d, r, narrowest), VIEW_ALIGNMENT);
@@ -42,7 +41,5 @@ export function chunkSizes(
   return { rows: count, width: Math.min(vocab, Math.ceil(even / unit) * unit) };
 }
 
-/** How a workgroup reads a row of a chunk of this width. */
-export function rowOptions(width: number): RowOptions {
-  return { invocations: width <= 512 ? 64 : 256, vectors: width % 4 === 0 };
-}
+/** Invocations that share a row of so many numbers. */
+export const rowInvocations = (width: number): number => width <= 512 ? 64 : 256;

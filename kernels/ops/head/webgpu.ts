@@ -4,7 +4,6 @@
  * logits again, or starts from the forward's mean where that is enough. The size of the chunks
  * depends on the device's limits.
  */
-import type { Tensor } from "../../tensor.ts";
 import type { MatmulArgs } from "../matmul/spec.ts";
 import { matmulWebgpu } from "../matmul/webgpu.ts";
 import { copyWebgpu, softCapBackwardWebgpu, softCapWebgpu } from "../elementwise/webgpu.ts";
@@ -12,7 +11,7 @@ import { inRowParts, inStoredParts, storedRowsView } from "../common/webgpu_part
 import { rowParams } from "../../weights/widen.wgsl.ts";
 import type { WebgpuContext, WebgpuOp } from "../common/webgpu_op.ts";
 import { fromMean, logitSlopes, mergeLogits } from "./rows.wgsl.ts";
-import { type ChunkSize, chunkSizes, rowOptions } from "./choose.ts";
+import { type ChunkSize, chunkSizes, rowInvocations } from "./choose.ts";
 import { capOf, type HeadArgs, type HeadBackwardArgs } from "./spec.ts";
 
 /** Rows [row, row + rows) × tokens [first, first + width) of the logits. */
@@ -29,9 +28,8 @@ function weightRows(
   first: number,
   width: number,
 ): Pick<MatmulArgs, "b" | "weightType"> {
-  return weightType === undefined
-    ? { b: weight.view(first * d, width * d) }
-    : { b: storedRowsView(weight, weightType, d, first, width), weightType };
+  const b = storedRowsView(weight, weightType ?? "f32", d, first, width);
+  return { b, ...(weightType === undefined ? {} : { weightType }) };
 }
 
 /** The adapter's part in the logits of a chunk. */
@@ -92,7 +90,7 @@ export const headWebgpu: WebgpuOp<HeadArgs> = (args, ctx) => {
     const { row, rows, first, width } = chunk;
     const means = mean?.view(row * d, rows * d);
     ctx.dispatch({
-      kernel: mergeLogits({ ...rowOptions(width), mean: means !== undefined }),
+      kernel: mergeLogits({ invocations: rowInvocations(width), mean: means !== undefined }),
       buffers: {
         logits,
         pair_start: pairStart,
@@ -133,7 +131,7 @@ export const headBackwardWebgpu: WebgpuOp<HeadBackwardArgs> = (args, ctx) => {
     const { row, rows, first, width } = chunk, n = rows * width;
     if (capped !== null) ctx.runPart(copyWebgpu, { src: logits, out: capped, n });
     ctx.dispatch({
-      kernel: logitSlopes({ ...rowOptions(width), dentropy: dentropy !== undefined }),
+      kernel: logitSlopes({ invocations: rowInvocations(width), dentropy: dentropy !== undefined }),
       buffers: {
         logits,
         pair_start: pairStart,
@@ -178,10 +176,10 @@ function backwardFromMean(
   args: HeadBackwardArgs & Required<Pick<HeadBackwardArgs, "mean">>,
   ctx: WebgpuContext,
 ): void {
-  const { weight, weightType, pairStart, targets, dlogp, mean, dhidden, rows, vocab, d } = args;
-  const kernel = fromMean({ invocations: d <= 512 ? 64 : 256, type: weightType ?? "f32" });
+  const { weight, weightType: type = "f32", pairStart, targets, dlogp, mean, dhidden } = args;
+  const { rows, vocab, d } = args, kernel = fromMean({ invocations: rowInvocations(d), type });
   inRowParts(ctx, rows, d, (part, count, row) => {
-    const dispatch = (weight: Tensor, tokens: number, first: number) =>
+    inStoredParts(ctx, { weight, type, rows: vocab, d }, (weight, tokens, first) =>
       ctx.dispatch({
         kernel,
         buffers: {
@@ -199,19 +197,9 @@ function backwardFromMean(
           first,
           tokens,
           scale: 1 / args.temperature,
-          ...(weightType === undefined ? {} : rowParams(weightType, d)),
+          ...rowParams(type, d),
         },
         groups: count,
-      });
-    if (weightType === undefined) {
-      inRowParts(
-        ctx,
-        vocab,
-        d,
-        (tokenPart, tokens, first) => dispatch(tokenPart(weight, d), tokens, first),
-      );
-    } else {
-      inStoredParts(ctx, { weight, type: weightType, rows: vocab, d }, dispatch);
-    }
+      }));
   });
 }

@@ -214,7 +214,7 @@ function vectorOf(
   rounding: Rounding,
 ): { kernel: Kernel; columns: number } {
   const shape = { rows: m, lora: lora !== null, rounding };
-  if (bType === "f32" || !isBlockType(bType)) {
+  if (!isBlockType(bType)) {
     const { threads = k >= LONG_SUM ? 256 : 64 } = chosen;
     return { kernel: vector({ ...shape, threads, bType, aligned }), columns: VECTOR_COLUMNS };
   }

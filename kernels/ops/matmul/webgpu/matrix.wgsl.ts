@@ -14,7 +14,12 @@ import type { Layout } from "./operands.wgsl.ts";
 import { entryPoint } from "../../common/wgsl/entry.ts";
 import type { KernelSpec } from "../../common/wgsl/kernel.ts";
 import { GROUP, reduceMax } from "../../common/wgsl/reduce.ts";
-import { BLOCK_PARAMS, widenBlocks, widenPair } from "../../../weights/widen.wgsl.ts";
+import {
+  BLOCK_PARAMS,
+  rowBufferType,
+  widenBlocks,
+  widenPair,
+} from "../../../weights/widen.wgsl.ts";
 import { isBlockType, type WeightType } from "../../../weights/types.ts";
 
 /** Outputs of a workgroup: MATRIX_TILE × MATRIX_TILE, made by 2 × 2 subgroups. */
@@ -43,7 +48,7 @@ export interface PackOptions {
 
 /** Packs the rows of an operand; `row_scales` gets what the sums of a row must be multiplied by. */
 export function packHalvesKernel({ layout, type, rounding }: PackOptions): KernelSpec {
-  const inBlocks = type !== "f32" && isBlockType(type);
+  const inBlocks = isBlockType(type);
   // Neighbouring invocations read neighbours in memory.
   const [row, lane] = layout === "along"
     ? ["local / 16u", "local % 16u"]
@@ -52,7 +57,7 @@ export function packHalvesKernel({ layout, type, rounding }: PackOptions): Kerne
     name: `matmul.pack_halves.${layout}${type === "f32" ? "" : `.${type}`}${
       rounding === "f16" ? ".to_f16" : ""
     }`,
-    reads: `${inBlocks ? "vec4<u32>" : type === "f32" ? "f32" : "u32"} mat_b`,
+    reads: `${rowBufferType(type)} mat_b`,
     writes: "u32 packed_halves, f32 row_scales",
     params: `u32 rows k padded_k, ${inBlocks ? `${BLOCK_PARAMS} b_column` : "u32 ldb b_base"}`,
     code: `${roundFunction(rounding)}
@@ -189,7 +194,7 @@ ${parts.map(storeRow).join("\n")}
 /** fn b_at(column, t): the element of b for a column of the result and a term. */
 function elementOfB(layout: Layout, type: "f32" | WeightType): string {
   const signature = "fn b_at(column: u32, t: u32) -> f32 {";
-  if (type !== "f32" && isBlockType(type)) {
+  if (isBlockType(type)) {
     const [row, i] = layout === "along" ? ["column", "t"] : ["t", "p.b_column + column"];
     return `${widenBlocks("mat_b", type)}
 ${signature}

@@ -95,7 +95,7 @@ function packed(
       rows,
       k,
       padded_k: padded(k, MATRIX_TERMS),
-      ...(type !== "f32" && isBlockType(type)
+      ...(isBlockType(type)
         ? { ...blockParams(type, length, 0), b_column: 0 }
         : { ldb: length, b_base: 0 }),
     },

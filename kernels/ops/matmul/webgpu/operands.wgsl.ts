@@ -18,11 +18,6 @@ export type Layout = "along" | "across";
 
 const LANES = [0, 1, 2, 3];
 
-/** Whether b is loaded as words, which are widened later. */
-export function inBlocks(type: "f32" | WeightType): type is BlockType {
-  return type !== "f32" && isBlockType(type);
-}
-
 /**
  * How a kernel reads b: the buffer's element type, the parameters, and the WGSL that loads from it.
  */
@@ -42,7 +37,7 @@ export function operandB(
   aligned: boolean,
   rounding: Rounding,
 ): OperandB {
-  return inBlocks(type)
+  return isBlockType(type)
     ? storedOperand(type, layout, rounding)
     : rowMajorOperand({ type, aligned, rounding }, layout);
 }

@@ -24,10 +24,10 @@ import {
   roundFunction,
   type Rounding,
 } from "./elements.wgsl.ts";
-import { blockFunction, inBlocks, type Layout, operandB } from "./operands.wgsl.ts";
+import { blockFunction, type Layout, operandB } from "./operands.wgsl.ts";
 import { entryPoint } from "../../common/wgsl/entry.ts";
 import type { KernelSpec } from "../../common/wgsl/kernel.ts";
-import type { WeightType } from "../../../weights/types.ts";
+import { isBlockType, type WeightType } from "../../../weights/types.ts";
 
 /** The shape of a tile. bm and bn are multiples of 4·(invocations across), tm and tn of 4. */
 export interface TileShape {
@@ -158,7 +158,7 @@ interface Round {
 function rounds(options: TileOptions): Round[] {
   const { bm, bn, bk } = options;
   const threads = threadsOf(options), inA = bm * bk / 16, all = inA + bn * bk / 16;
-  const later = inBlocks(options.bType);
+  const later = isBlockType(options.bType);
   return range(Math.ceil(all / threads)).map((q) => {
     const from = q * threads, to = from + threads;
     const hasA = from < inA, hasB = to > inA, partial = to > all;
