@@ -2,10 +2,10 @@
  * The network for generation: float weights are packed for products with few rows, with adapters
  * merged in. A decode step is short; its cost is mostly the number of operations and reading the
  * weights. Weights in a storage type stay as they are, next to their adapters: float copies would
- * take several times the memory. On a CPU the adapters' A are packed, too. A card reads weights as
- * they are: adapters are merged into copies, and the head's stays beside it. For products in bfloat16
- * weights are rounded (below); for those in float16 all weights stay as they are, and products
- * round them.
+ * take several times the memory. On a CPU the adapters' A are packed, too. A card packs nothing: it
+ * reads float weights as they are, or copies with adapters merged in, and the head's adapter stays
+ * beside it. For products in bfloat16 weights are rounded (below); for those in float16 all weights
+ * stay as they are, and products round them.
  */
 import { packedLength } from "../../kernels/ops/matmul/spec.ts";
 import { type Tensor, VIEW_ALIGNMENT } from "../../kernels/tensor.ts";
