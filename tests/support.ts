@@ -4,6 +4,7 @@
  */
 import assert from "node:assert/strict";
 import { processIsAlive } from "../core/machine/process_alive.ts";
+import { type CommandOutput, runCommand } from "../core/machine/run_command.ts";
 import { SAFE_V8_FLAGS, V8_FLAGS } from "../core/program_command.ts";
 import { type HostAnswer, type HostRequest, receive, send } from "./command_host.ts";
 
@@ -22,6 +23,16 @@ export function rgxProgram(args: readonly string[], safe = false): string[] {
 
 /** No colours, and no job: the tests themselves may run in one. */
 const ENVIRONMENT = { NO_COLOR: "1", COLUMNS: "80", SLURM_JOB_ID: "" };
+
+/** Runs another program to its end, without colours, and asserts that it ends with 0. */
+export async function runs(
+  command: readonly string[],
+  { env, ...options }: Parameters<typeof runCommand>[1] = {},
+): Promise<CommandOutput> {
+  const ended = await runCommand(command, { env: { ...ENVIRONMENT, ...env }, ...options });
+  assert.ok(ended?.success, `${command.join(" ").slice(0, 300)}\n${ended?.err.slice(-3000)}`);
+  return ended;
+}
 
 /** Starts `rgx` as a process without a terminal and without colours. */
 export function spawnRgx(

@@ -7,7 +7,7 @@ import { test, withFolder } from "../../core/testing.ts";
 import { argv } from "../command_line.ts";
 import { goldenPath } from "../golden.ts";
 import { tinyModelFolder } from "../../training/tiny_model_testing.ts";
-import { lines, namesIn, refuses, rgx, root, startRgx, succeeds } from "../support.ts";
+import { lines, namesIn, refuses, rgx, startRgx, succeeds } from "../support.ts";
 
 const SEVEN = "gsm_symbolic letter_counting basic_arithmetic simple_geometry tower_of_hanoi " +
   "mini_sudoku shortest_path";
@@ -76,14 +76,7 @@ test.inFolder("results are printed and written even if charts and samples cannot
       --no-instructions --max-new-tokens 2 --num-examples 2 --output-dir ${folder}/out
       --samples-out ${folder}/model`;
   // No file may be larger than 30 KB. Results are smaller, and charts are larger.
-  const { code, stdout } = await new Deno.Command("bash", {
-    args: argv`-c ${`trap '' XFSZ; ulimit -f 30; exec "$@"`} bash ${Deno.execPath()} run -A
-        --no-check ${root.pathname}main.ts ${args}`,
-    env: { NO_COLOR: "1", SLURM_JOB_ID: "" },
-    stdin: "null",
-    stderr: "null",
-  }).output();
-  const out = new TextDecoder().decode(stdout);
+  const { code, out } = await startRgx(args, { shell: "trap '' XFSZ; ulimit -f 60" }).end;
   assert.equal(code, 1);
   assert.match(out, /chain_sum +2 /);
   assert.match(out, /results_all_tasks_/);

@@ -1,7 +1,7 @@
 /** The command line in general: version, help, and mistakes in arguments and configurations. */
 import assert from "node:assert/strict";
 import { test } from "../../core/testing.ts";
-import { refuses, rgx, succeeds } from "../support.ts";
+import { refuses, rgx, runs, succeeds } from "../support.ts";
 
 Deno.test("--version prints name, version, deno and v8 on stdout", async () => {
   const { code, out, err } = await rgx(["--version"]);
@@ -26,12 +26,8 @@ Deno.test("every command has help with examples, in 80 columns", async () => {
       if (await runCli([...name.split(" "), "--help"]) !== 0) throw new Error(name);
       console.log("\\f");
     }`;
-  const { code, stdout } = await new Deno.Command(Deno.execPath(), {
-    args: ["eval", program],
-    env: { COLUMNS: "80" },
-  }).output();
-  assert.equal(code, 0);
-  const pages = new TextDecoder().decode(stdout).split("\f\n").slice(0, -1);
+  const { out } = await runs([Deno.execPath(), "eval", program]);
+  const pages = out.split("\f\n").slice(0, -1);
   assert.equal(pages.length, names.length);
   for (const [i, page] of pages.entries()) {
     assert.ok(page.startsWith(`Usage: rgx ${names[i]} `), page);

@@ -2,13 +2,17 @@
 import assert from "node:assert/strict";
 import { test } from "../../core/testing.ts";
 import { argv } from "../command_line.ts";
-import { assertClean, assertSameRun, rgx, succeeds, tinyConfig } from "../support.ts";
+import {
+  assertClean,
+  assertSameRun,
+  namesIn,
+  rgx,
+  runs,
+  succeeds,
+  tinyConfig,
+} from "../support.ts";
 import { NEEDED, needs } from "../skipped.ts";
 import { hasSmallDisk, withSmallDisk } from "../small_disk.ts";
-
-function names(folder: string): string[] {
-  return Array.from(Deno.readDirSync(folder), ({ name }) => name).sort();
-}
 
 test.inFolder(
   "a full disk ends the run with 1 and a message, and checkpoints before it stay valid",
@@ -30,17 +34,13 @@ test.inFolder(
         /warning: the run writes at most about [^]*save_total_limit=2 keeps/,
       );
       const checkpoints = [`${run}/warm-start`, run].flatMap((folder) =>
-        names(folder).filter((name) => name.startsWith("checkpoint-"))
+        namesIn(folder).filter((name) => name.startsWith("checkpoint-"))
           .map((name) => `${folder}/${name}`)
       );
       assert.ok(checkpoints.length > 0, "the disk is large enough for one checkpoint");
       for (const path of checkpoints) {
         assert.match(path, /\/checkpoint-\d+$/, "nothing half-written is left");
-        const check = await new Deno.Command("sha256sum", {
-          args: ["--check", "--strict", "--quiet", "SHA256SUMS"],
-          cwd: path,
-        }).output();
-        assert.ok(check.success, path);
+        await runs(argv`sha256sum --check --strict --quiet SHA256SUMS`, { cwd: path });
       }
       // With more space, the resumed run has the same bits.
       await remount("size=20m");

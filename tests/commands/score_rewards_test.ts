@@ -1,5 +1,6 @@
 /** `rgx score` with rewards: lines, the server that other trainers ask, and the Python examples. */
 import assert from "node:assert/strict";
+import { runCommand } from "../../core/machine/run_command.ts";
 import { test, withFolder } from "../../core/testing.ts";
 import { startScoreServer } from "../../cli/scoring/score.ts";
 import { type Row, ROW_FORMATS } from "../../data/export_formats.ts";
@@ -7,7 +8,7 @@ import { createRubric, type RubricSection } from "../../rewards/rubric.ts";
 import { createDataset } from "../../tasks/dataset.ts";
 import { argv } from "../command_line.ts";
 import { NEEDED, needs } from "../skipped.ts";
-import { jsonLines, refuses, rgx, root, serveRgx, succeeds } from "../support.ts";
+import { jsonLines, refuses, rgx, root, runs, serveRgx, succeeds } from "../support.ts";
 
 const SUM = { question: "1 + 1?", answer: "2" };
 
@@ -178,8 +179,7 @@ test.inFolder("a failing reward counts 0 and is named; one that does not apply i
 
 /** Python with its standard library is all that the examples need. */
 const python = Deno.env.get("RGX_TEST_PYTHON") ?? "python3";
-const hasPython = await new Deno.Command(python, { args: ["--version"] }).output()
-  .then(({ success }) => success, () => false);
+const hasPython = (await runCommand([python, "--version"]))?.success === true;
 
 const CALLS = `
 from trl_reward import rgx_reward
@@ -201,13 +201,9 @@ Deno.test({
   fn: async () => {
     const server = await serveRgx(["score", "--serve", "--port", "0"]);
     try {
-      const { stdout, stderr } = await new Deno.Command(python, {
-        args: ["-c", CALLS],
-        cwd: new URL("examples", root),
-        env: { RGX_SCORE_URL: server.url },
-      }).output();
-      assert.equal(new TextDecoder().decode(stderr), "");
-      assert.equal(new TextDecoder().decode(stdout).trim(), "[1, 0] 1\nTrue");
+      const there = { cwd: new URL("examples", root), env: { RGX_SCORE_URL: server.url } };
+      const { out, err } = await runs([python, "-c", CALLS], there);
+      assert.deepEqual([out.trim(), err], ["[1, 0] 1\nTrue", ""]);
     } finally {
       assert.equal((await server.end()).code, 0);
     }

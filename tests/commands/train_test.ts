@@ -10,8 +10,10 @@ import {
   jsonLines,
   type Line,
   lines,
+  namesIn,
   readMetrics,
   rgx,
+  runs,
   succeeds,
   tinyConfig,
 } from "../support.ts";
@@ -113,14 +115,8 @@ Deno.test("a run prints its summary and writes all its files", async (t) => {
       assert.equal(await Deno.readLink(`${run}/latest`), "checkpoint-4");
       for (const name of ["checkpoint-2", "checkpoint-4", "warm-start/checkpoint-30"]) {
         const cwd = `${run}/${name}`;
-        const { code, stdout } = await new Deno.Command("sha256sum", {
-          args: ["--check", "--strict", "SHA256SUMS"],
-          cwd,
-          stdout: "piped",
-        }).output();
-        const files = Array.from(Deno.readDirSync(cwd), (file) => file.name);
-        assert.equal(code, 0, name);
-        const checked = lines(new TextDecoder().decode(stdout)).length;
+        const { out } = await runs(argv`sha256sum --check --strict SHA256SUMS`, { cwd });
+        const files = namesIn(cwd), checked = lines(out).length;
         assert.equal(checked, files.length - 1, "all files but the sums themselves");
         assert.ok(files.includes("model.safetensors") && files.includes("config.json"));
       }

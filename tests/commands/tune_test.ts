@@ -4,11 +4,12 @@
  * library before the Vulkan loader.
  */
 import assert from "node:assert/strict";
+import { runCommand } from "../../core/machine/run_command.ts";
 import { withFolder } from "../../core/testing.ts";
 import { hasVulkan } from "../../kernels/devices/vulkan/testing.ts";
 import { isWebgpuWanted } from "../../kernels/devices/webgpu/testing.ts";
 import { argv } from "../command_line.ts";
-import { rgx, root, startRgx, succeeds } from "../support.ts";
+import { rgx, rgxProgram, runs, startRgx, succeeds } from "../support.ts";
 import { NEEDED, needs } from "../skipped.ts";
 
 /**
@@ -45,15 +46,12 @@ int vkCreateComputePipelines(void *d, uint64_t c, uint32_t n, const void *i, con
 async function faultyLoader(folder: string): Promise<string> {
   const source = `${folder}/faulty.c`, library = `${folder}/faulty.so`;
   await Deno.writeTextFile(source, FAULTY);
-  const { success, stderr } = await new Deno.Command("cc", {
-    args: argv`-shared -fPIC -o ${library} ${source} -Wl,--no-as-needed -l:libvulkan.so.1 -ldl`,
-  }).output();
-  assert.ok(success, new TextDecoder().decode(stderr));
+  await runs(argv`cc -shared -fPIC -o ${library} ${source} -Wl,--no-as-needed -l:libvulkan.so.1
+    -ldl`);
   return library;
 }
 
-const hasCompiler = await new Deno.Command("cc", { args: ["--version"], stdout: "null" }).output()
-  .then(({ success }) => success, () => false);
+const hasCompiler = (await runCommand(["cc", "--version"]))?.success === true;
 /** So little time is for one candidate: a software adapter takes a second for each. */
 const TUNE = ["doctor", "--tune", "--device", "vulkan", "--json", "--minutes", "0.0001"];
 
@@ -143,11 +141,8 @@ tuneTest(
 );
 
 tuneTest("without the permission for FFI, --device vulkan says what to permit", async () => {
-  const { code, stderr } = await new Deno.Command(Deno.execPath(), {
-    args: ["run", "-A", "--deny-ffi", "--no-check", new URL("main.ts", root).pathname, ...TUNE],
-    env: { NO_COLOR: "1" },
-  }).output();
-  const err = new TextDecoder().decode(stderr);
+  const command = rgxProgram(TUNE).toSpliced(2, 0, "--deny-ffi");
+  const { code, err } = (await runCommand(command, { env: { NO_COLOR: "1" } }))!;
   assert.equal(code, 2, err);
   assert.match(err, /the device vulkan calls the Vulkan loader, which is not permitted/);
   assert.match(err, /--allow-ffi .* or use --device webgpu/);

@@ -4,7 +4,7 @@
  */
 import assert from "node:assert/strict";
 import { test } from "../../core/testing.ts";
-import { assertSameRun, rgxProgram, succeeds, tinyConfig } from "../support.ts";
+import { assertSameRun, rgxProgram, runs, Session, succeeds, tinyConfig } from "../support.ts";
 import { delay, until } from "./waiting.ts";
 
 const LIMIT = 1.5;
@@ -32,31 +32,22 @@ test.inFolder(
       args: words,
       env: { NO_COLOR: "1", SLURM_JOB_ID: "" },
       stdin: "null",
-      stdout: "null",
+      stdout: "piped",
       stderr: "piped",
       detached: true, // a process group of its own
     }).spawn();
-    let said = "";
-    const reading = (async () => {
-      for await (const text of child.stderr.pipeThrough(new TextDecoderStream())) said += text;
-    })();
-    const signal = async (name: string) => {
-      const { success } = await new Deno.Command("kill", {
-        args: ["-s", name, "--", `-${child.pid}`],
-      }).output();
-      assert.ok(success);
-    };
-    await until("the first step", 120, () => said.includes("GRPO: 3 steps"));
+    const session = new Session(child);
+    const signal = (name: string) => runs(["kill", "-s", name, "--", `-${child.pid}`]);
+    await until("the first step", 120, () => session.err.includes("GRPO: 3 steps"));
     for (let i = 0; i < 3; i++) {
       await delay(700);
       await signal("STOP");
       await delay(2500 * LIMIT);
       await signal("CONT");
     }
-    const { code } = await child.status;
-    await reading;
-    assert.equal(code, 0, said);
-    assert.doesNotMatch(said, /counts 0/);
+    const { code, err } = await session.end;
+    assert.equal(code, 0, err);
+    assert.doesNotMatch(err, /counts 0/);
     await assertSameRun(run, `${folder}/whole`);
   },
   Deno.build.os === "windows",

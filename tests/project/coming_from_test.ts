@@ -5,7 +5,7 @@
 import assert from "node:assert/strict";
 import { test } from "../../core/testing.ts";
 import { goldenPath } from "../golden.ts";
-import { HOST, root } from "../support.ts";
+import { HOST, root, runs } from "../support.ts";
 import { commandsOf, filesOf, writeProgram } from "./page_commands.ts";
 
 const PAGE = await Deno.readTextFile(new URL("docs/coming_from.md", root));
@@ -34,18 +34,8 @@ test.inFolder("every command of docs/coming_from.md runs on the files that it sh
   // What exports a file comes before what reads it.
   const isExport = (command: string) => command.startsWith("rgx tasks export");
   for (const command of [...COMMANDS.filter(isExport), ...COMMANDS.filter((c) => !isExport(c))]) {
-    const { code, stderr } = await new Deno.Command("sh", {
-      args: ["-c", command],
-      cwd: folder,
-      env: {
-        PATH: `${folder}/bin:${Deno.env.get("PATH")}`,
-        NO_COLOR: "1",
-        SLURM_JOB_ID: "",
-        RGX_TEST_HOST: HOST,
-      },
-      stdout: "null",
-    }).output();
-    assert.equal(code, 0, `${command}\n${new TextDecoder().decode(stderr)}`);
+    const PATH = `${folder}/bin:${Deno.env.get("PATH")}`;
+    await runs(["sh", "-c", command], { cwd: folder, env: { PATH, RGX_TEST_HOST: HOST } });
   }
   const read = (name: string) => Deno.readTextFile(`${folder}/${name}`);
   assert.match(await read("runs/short/report.md"), /short/);

@@ -6,6 +6,7 @@
 import assert from "node:assert/strict";
 import { parquetReadObjects } from "hyparquet";
 import { hasBothMpis, launch, launchers } from "../../cluster/ranks/mpi/launchers_testing.ts";
+import { runCommand } from "../../core/machine/run_command.ts";
 import { exists } from "../../core/paths.ts";
 import { test } from "../../core/testing.ts";
 import { versionLine } from "../../core/version.ts";
@@ -13,27 +14,18 @@ import { hasWebgpu } from "../../kernels/devices/webgpu/testing.ts";
 import { argv } from "../command_line.ts";
 import { lineCount, signalled } from "../jobs/ranks_testing.ts";
 import { NEEDED, needs } from "../skipped.ts";
-import { assertSameRun, lines, namesIn, readMetrics, tinyConfig } from "../support.ts";
+import { assertSameRun, lines, namesIn, readMetrics, runs, tinyConfig } from "../support.ts";
 
 const executable = new URL("../../dist/rgx", import.meta.url).pathname;
 const built = await exists(executable);
 
 /** Whether this user may start a process without a network (Linux, root). */
-const canUnshare = await new Deno.Command("unshare", { args: ["-n", "true"] }).output()
-  .then(({ success }) => success, () => false);
+const canUnshare = (await runCommand(["unshare", "-n", "true"]))?.success === true;
 
 /** Runs the executable with an empty environment and, where possible, without a network. */
 async function succeeds(cwd: string, args: readonly string[], env: Record<string, string> = {}) {
-  const [program, ...given] = [...canUnshare ? ["unshare", "-n"] : [], executable, ...args];
-  const { code, stdout, stderr } = await new Deno.Command(program!, {
-    args: given,
-    cwd,
-    clearEnv: true,
-    env: { NO_COLOR: "1", ...env },
-  }).output();
-  const [out, err] = [stdout, stderr].map((bytes) => new TextDecoder().decode(bytes));
-  assert.equal(code, 0, err);
-  return { out: out!, err: err! };
+  const command = [...canUnshare ? ["unshare", "-n"] : [], executable, ...args];
+  return await runs(command, { cwd, clearEnv: true, env });
 }
 
 /** The summary that a run prints with --json. */

@@ -1,18 +1,16 @@
 /** `mod.ts` as a program uses it. */
 import assert from "node:assert/strict";
 import { type ConfigOverrides, createDataset, RgxError, SingleTurnEnv, train } from "../../mod.ts";
+import { runCommand } from "../../core/machine/run_command.ts";
+import { withFolder } from "../../core/testing.ts";
 import settings from "../../deno.json" with { type: "json" };
 import { buildPackage } from "../../tools/package/build.ts";
-import { namesIn, root } from "../support.ts";
+import { namesIn, root, runs } from "../support.ts";
 
 Deno.test("every export has a comment, and every function is in an example that is run", async () => {
-  const { stdout } = await new Deno.Command(Deno.execPath(), {
-    args: ["doc", "--json", "mod.ts"],
-    cwd: root,
-    stderr: "null",
-  }).output();
+  const { out } = await runs([Deno.execPath(), "doc", "--json", "mod.ts"], { cwd: root.pathname });
   // Old versions of Deno print a list of symbols; new ones a list of files with symbols.
-  const { nodes } = JSON.parse(new TextDecoder().decode(stdout));
+  const { nodes } = JSON.parse(out);
   const symbols: Symbol[] = Array.isArray(nodes)
     ? nodes
     : Object.values(nodes as Record<string, { symbols: Symbol[] }>).flatMap((file) => file.symbols);
@@ -43,15 +41,12 @@ Deno.test("every export has a comment, and every function is in an example that 
 
 Deno.test("every public member has a comment; what its type names is exported, or @internal", async () => {
   // The package has the types of the configuration written out, with the meaning of each key.
-  const cwd = await Deno.makeTempDir();
-  await buildPackage(`${cwd}/package`);
-  const { stdout, stderr } = await new Deno.Command(Deno.execPath(), {
-    args: ["doc", "--lint", "package/mod.ts"],
-    cwd,
-    env: { NO_COLOR: "1" },
-  }).output();
-  await Deno.remove(cwd, { recursive: true });
-  const said = [stdout, stderr].map((bytes) => new TextDecoder().decode(bytes)).join("\n");
+  const { out, err } = await withFolder(async (cwd) => {
+    await buildPackage(`${cwd}/package`);
+    const lint = [Deno.execPath(), "doc", "--lint", "package/mod.ts"];
+    return (await runCommand(lint, { cwd, env: { NO_COLOR: "1" } }))!;
+  });
+  const said = `${out}\n${err}`;
   assert.match(said, /Checked 1 file|documentation lint error/, "it has looked");
   const found = [...said.matchAll(/^error\[(.*)\].*\n *--> (.*)/gm)].map((
     [, what, where],
@@ -63,12 +58,8 @@ Deno.test("every public member has a comment; what its type names is exported, o
 
 Deno.test("the module of answers and that of statistics load no task", async () => {
   for (const section of ["answers", "statistics"]) {
-    const { stdout } = await new Deno.Command(Deno.execPath(), {
-      args: ["info", "--json", `library/${section}.ts`],
-      cwd: root,
-      stderr: "null",
-    }).output();
-    const { modules } = JSON.parse(new TextDecoder().decode(stdout));
+    const info = [Deno.execPath(), "info", "--json", `library/${section}.ts`];
+    const { modules } = JSON.parse((await runs(info, { cwd: root.pathname })).out);
     const paths = modules.map(({ specifier }: { specifier: string }) => specifier);
     assert.ok(paths.length > 20, `${paths.length} modules`);
     const tasks = paths.filter((path: string) => path.includes("/tasks/categories/"));
@@ -77,13 +68,8 @@ Deno.test("the module of answers and that of statistics load no task", async () 
 });
 
 Deno.test("the documentation of the library begins with its sections, and each is an export", async () => {
-  const { stdout } = await new Deno.Command(Deno.execPath(), {
-    args: ["doc", "mod.ts"],
-    cwd: root,
-    env: { NO_COLOR: "1" },
-    stderr: "null",
-  }).output();
-  const head = new TextDecoder().decode(stdout).split("Defined in")[0]!;
+  const { out } = await runs([Deno.execPath(), "doc", "mod.ts"], { cwd: root.pathname });
+  const head = out.split("Defined in")[0]!;
   const shown = [...head.matchAll(/@rgx\/rgx\/(\w+)/g)].map(([, name]) => name!);
   const exported = Object.keys(settings.exports).map((path) => path.slice(2));
   assert.deepEqual(shown.toSorted(), exported.filter((name) => !["", "cli"].includes(name)).sort());

@@ -1,29 +1,23 @@
 /** The package for Node and Bun (`build:package --npm`), installed as docs/library.md says. */
 import assert from "node:assert/strict";
+import { runCommand } from "../../core/machine/run_command.ts";
 import { test } from "../../core/testing.ts";
 import settings from "../../deno.json" with { type: "json" };
 import * as tasks from "../../library/tasks.ts";
 import { buildNpmPackage } from "../../tools/package/npm.ts";
 import { NEEDED, needs } from "../skipped.ts";
-import { namesIn, root } from "../support.ts";
+import { namesIn, root, runs } from "../support.ts";
 
 const node = Deno.env.get("RGX_TEST_NODE") ?? "node";
 /** Bun is tried where it is named. */
 const programs = [node, Deno.env.get("RGX_TEST_BUN")].filter((one) => one !== undefined);
 
-/** Runs a program; its output, both streams. @throws Error when it fails */
-async function output(cwd: string, program: string, ...args: string[]): Promise<string> {
-  const env = { NO_COLOR: "1", npm_config_update_notifier: "false" };
-  const { success, stdout, stderr } = await new Deno.Command(program, { args, cwd, env }).output();
-  const text = new TextDecoder().decode(stdout);
-  if (!success) {
-    throw new Error(`${program} ${args[0]}: ${text}${new TextDecoder().decode(stderr)}`);
-  }
-  return text;
-}
+/** Runs a program that must succeed; what it prints. */
+const output = async (cwd: string, ...command: string[]): Promise<string> =>
+  (await runs(command, { cwd, env: { npm_config_update_notifier: "false" } })).out;
 
 async function isThere(program: string, minVersion: number): Promise<boolean> {
-  const version = await output(".", program, "--version").catch(() => "");
+  const version = (await runCommand([program, "--version"]))?.out ?? "";
   return Number(/(\d+)\./.exec(version)?.[1] ?? 0) >= minVersion;
 }
 

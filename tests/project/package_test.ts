@@ -3,6 +3,7 @@
  * line of its deno.json, and `deno publish` takes it.
  */
 import assert from "node:assert/strict";
+import { runCommand } from "../../core/machine/run_command.ts";
 import { withFolder } from "../../core/testing.ts";
 import { buildPackage } from "../../tools/package/build.ts";
 import { argv } from "../command_line.ts";
@@ -18,14 +19,11 @@ async function withPackage(work: (packed: string, folder: string) => Promise<voi
   });
 }
 
-/** Runs Deno without the settings of this project. */
-async function deno(cwd: string, ...args: string[]): Promise<{ code: number; text: string }> {
-  const { code, stdout, stderr } = await new Deno.Command(Deno.execPath(), {
-    args,
-    cwd,
-    env: { NO_COLOR: "1" },
-  }).output();
-  return { code, text: new TextDecoder().decode(stdout) + new TextDecoder().decode(stderr) };
+/** Runs Deno without the settings of this project, and returns both of its streams. */
+async function deno(cwd: string, ...args: string[]): Promise<string> {
+  const env = { NO_COLOR: "1" };
+  const { out, err } = (await runCommand([Deno.execPath(), ...args], { cwd, env }))!;
+  return out + err;
 }
 
 /** Tasks with data files, a reward in a sandbox, kernels on several threads, and a report. */
@@ -60,14 +58,14 @@ Deno.test("the package works in an empty folder with one line, and can be publis
     assert.match(page, /^\| `--allow-run` +\| .*files of rewards/m);
     const flags = [...rights, "--allow-run", "--no-prompt", "--no-check", "--quiet"];
     const run = await deno(folder, "run", ...flags, "program.ts");
-    assert.equal(run.text, "true\ncompleted runs/a/report.html\n");
+    assert.equal(run, "true\ncompleted runs/a/report.html\n");
 
     // Types are those of `deno check`, under this project's stricter settings.
     const dry = ["--dry-run", "--allow-dirty", "--no-check"];
     const published = await deno(packed, "publish", ...dry);
-    assert.match(published.text, /Success.*Dry run complete/);
-    assert.doesNotMatch(published.text, /error\[|slow-type/);
-    assert.doesNotMatch(published.text, /_test\.ts|_testing\.ts/);
+    assert.match(published, /Success.*Dry run complete/);
+    assert.doesNotMatch(published, /error\[|slow-type/);
+    assert.doesNotMatch(published, /_test\.ts|_testing\.ts/);
   }));
 
 Deno.test("the package also works when a server has it, as a registry does", () =>
@@ -90,9 +88,9 @@ Deno.test("the package also works when a server has it, as a registry does", () 
         folder,
         ...argv`run ${rights} --allow-import=${host} --no-check --quiet program.ts`,
       );
-      assert.equal(run.text, "true\ncompleted runs/a/report.html\n");
+      assert.equal(run, "true\ncompleted runs/a/report.html\n");
       // Deno keeps what it loads from a server, and the next server has another port.
-      const { modulesCache } = JSON.parse((await deno(folder, "info", "--json")).text);
+      const { modulesCache } = JSON.parse(await deno(folder, "info", "--json"));
       const name = `127.0.0.1_PORT${server.addr.port}`;
       await Deno.remove(`${modulesCache}/http/${name}`, { recursive: true });
     } finally {

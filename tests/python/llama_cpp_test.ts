@@ -19,6 +19,7 @@ import { loraOptions, type PeftConfig } from "../../models/network/adapters/peft
 import { goldenPath } from "../golden.ts";
 import { largeModel } from "../large_model.ts";
 import { NEEDED, needs } from "../skipped.ts";
+import { runs } from "../support.ts";
 
 const python = Deno.env.get("RGX_TEST_LLAMA_PYTHON");
 const tiny = goldenPath("tiny-models");
@@ -42,20 +43,6 @@ interface Job {
   lora?: string;
   ids: readonly number[];
   output: string;
-}
-
-async function askLlamaCpp(jobs: readonly Job[]): Promise<void> {
-  const child = new Deno.Command(python!, {
-    args: ["-c", SCRIPT],
-    stdin: "piped",
-    stdout: "null",
-    stderr: "piped",
-  }).spawn();
-  const input = child.stdin.getWriter();
-  await input.write(new TextEncoder().encode(JSON.stringify(jobs)));
-  await input.close();
-  const { success, stderr } = await child.output();
-  assert.ok(success, new TextDecoder().decode(stderr));
 }
 
 function logProbabilities(logits: ArrayLike<number>): Float64Array {
@@ -118,7 +105,7 @@ async function compare(base: string, folder: string, ids: readonly number[]): Pr
   await exportModel(base, { to: "gguf", dtype: "f32", output: path });
   await exportModel(low, { to: "adapter", output: lora });
   jobs.push({ path, lora, ids, output: `${folder}/lora.f32` });
-  await askLlamaCpp(jobs);
+  await runs([python!, "-c", SCRIPT], { input: JSON.stringify(jobs) });
   // The f32 files are compared with the adapters on their base, the f16 file with itself in rgx.
   for (const [i, reference] of [adapter, jobs[1]!.path, low].entries()) {
     const { model } = await loadModel(reference, device, WIDENED), vocab = model.vocabSize;

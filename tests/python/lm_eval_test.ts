@@ -12,7 +12,7 @@ import { followingText } from "../../models/tokenizers/following_text.ts";
 import { argv } from "../command_line.ts";
 import { goldenPath } from "../golden.ts";
 import { NEEDED, needs } from "../skipped.ts";
-import { jsonLines, serveRgx } from "../support.ts";
+import { jsonLines, runs, serveRgx } from "../support.ts";
 
 const python = Deno.env.get("RGX_TEST_LM_EVAL_PYTHON");
 const TEMPLATE = "{% for m in messages %}{{ m.content }} {% endfor %}";
@@ -59,16 +59,16 @@ async function evaluate(
   more: readonly string[] = [],
 ): Promise<Sample[][]> {
   const output = `${folder}/${model}`;
-  const { success, stderr } = await new Deno.Command(python!, {
-    args: argv`-m lm_eval run --model ${model} --include_path ${folder} --tasks ${tasks.join()}
+  await runs(
+    argv`${python!} -m lm_eval run --model ${model} --include_path ${folder} --tasks ${tasks.join()}
       --log_samples --output_path ${output}
       --model_args model=tiny,base_url=${address},num_concurrent=4,tokenizer_backend=remote,max_length=512
       ${more}`,
-    cwd: folder,
-    env: { HF_HUB_OFFLINE: "1", HF_HOME: `${folder}/cache`, OPENAI_API_KEY: "none" },
-    stdout: "null",
-  }).output();
-  assert.ok(success, new TextDecoder().decode(stderr));
+    {
+      cwd: folder,
+      env: { HF_HUB_OFFLINE: "1", HF_HOME: `${folder}/cache`, OPENAI_API_KEY: "none" },
+    },
+  );
   const found: string[] = [];
   for (const { name: part } of Deno.readDirSync(output)) {
     for (const { name } of Deno.readDirSync(`${output}/${part}`)) {

@@ -13,7 +13,7 @@ import { goldenPath } from "../golden.ts";
 import { largeModel } from "../large_model.ts";
 import { createWasmDevice } from "../../kernels/devices/wasm/device.ts";
 import { NEEDED, needs } from "../skipped.ts";
-import { rgx } from "../support.ts";
+import { runs, succeeds } from "../support.ts";
 
 const python = Deno.env.get("RGX_TEST_PEFT_PYTHON");
 const tiny = goldenPath("tiny-models");
@@ -62,17 +62,7 @@ interface Job {
 
 /** Compares the log-probabilities of PEFT and of rgx for every job. */
 async function compare(jobs: readonly Job[]): Promise<void> {
-  const child = new Deno.Command(python!, {
-    args: ["-c", SCRIPT],
-    stdin: "piped",
-    stdout: "null",
-    stderr: "piped",
-  }).spawn();
-  const input = child.stdin.getWriter();
-  await input.write(new TextEncoder().encode(JSON.stringify(jobs)));
-  await input.close();
-  const { success, stderr } = await child.output();
-  assert.ok(success, new TextDecoder().decode(stderr));
+  await runs([python!, "-c", SCRIPT], { input: JSON.stringify(jobs) });
   using device = await createWasmDevice({ threads: 2 });
   for (const { what, adapter, base, ids, output } of jobs) {
     const { model } = await loadModel(adapter, device);
@@ -152,10 +142,8 @@ async function train(
   // JSON is YAML.
   await Deno.writeTextFile(`${folder}/${name}.yaml`, JSON.stringify(config));
   const run = `${folder}/run-${name}`;
-  const { code, err } = await rgx(
-    ["train", `${folder}/${name}.yaml`, "--output-dir", run, "--device", "wasm", "--quiet"],
-  );
-  assert.equal(code, 0, `${name}: ${err}`);
+  const to = ["--output-dir", run, "--device", "wasm", "--quiet"];
+  await succeeds(["train", `${folder}/${name}.yaml`, ...to]);
   return run;
 }
 

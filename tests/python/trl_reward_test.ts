@@ -8,7 +8,7 @@ import { createRubric } from "../../rewards/rubric.ts";
 import { startScoreServer } from "../../cli/scoring/score.ts";
 import { goldenPath } from "../golden.ts";
 import { NEEDED, needs } from "../skipped.ts";
-import { root, succeeds } from "../support.ts";
+import { lines, root, runs, succeeds } from "../support.ts";
 
 const python = Deno.env.get("RGX_TEST_TRL_PYTHON");
 
@@ -60,14 +60,12 @@ test.inFolder("TRL's GRPOTrainer trains with rewards that rgx serves", async (fo
     onDefect: (error) => defects.push(error),
   });
   try {
-    const child = await new Deno.Command(python!, {
-      args: ["-c", SCRIPT, goldenPath("models/tinystories-656k"), data, `${folder}/out`],
+    const model = goldenPath("models/tinystories-656k");
+    const { out } = await runs([python!, "-c", SCRIPT, model, data, `${folder}/out`], {
       cwd: new URL("examples", root),
       env: { RGX_SCORE_URL: server.url, HF_HUB_OFFLINE: "1", CUDA_VISIBLE_DEVICES: "" },
-    }).output();
-    const decode = (bytes: Uint8Array) => new TextDecoder().decode(bytes);
-    assert.ok(child.success, decode(child.stderr).slice(-3000));
-    const means: number[] = JSON.parse(decode(child.stdout).trimEnd().split("\n").at(-1)!);
+    });
+    const means: number[] = JSON.parse(lines(out).at(-1)!);
     assert.equal(means.length, 2);
     assert.ok(means.every(Number.isFinite), String(means));
     assert.deepEqual(seen, [4, 4]);
