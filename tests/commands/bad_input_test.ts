@@ -13,7 +13,6 @@ const MODEL = goldenPath("models/tinystories-656k");
 
 test.inFolder("arguments that mean nothing are refused, with a suggestion", async (cwd) => {
   const cases: Refusal[] = [
-    [["train"], "missing required argument 'config'"],
     [["train", "quikstart"], '"quikstart"', "did you mean", "quickstart"],
     [["train", "no/such.yaml"], '"no/such.yaml"', "neither a file nor an embedded"],
     [["train", "."], "is a folder, expected a YAML file"],
@@ -23,17 +22,11 @@ test.inFolder("arguments that mean nothing are refused, with a suggestion", asyn
     [["tasks", "smaple"], "unknown command", "did you mean sample?"],
     [["_tune"], "unknown command '_tune' (--help"],
     [["train", "quickstart", "--steps", "3"], "did you mean --max-steps?"],
-    [["train", "quickstart", "trainig.max_steps=3"], "did you mean training.max_steps?"],
     [["train", "quickstart", "--max-step", "3"], "--max-step", "--max-steps"],
     [["train", "quickstart", "--resum"], "--resum", "--resume"],
     [["train", "quickstart", "training.max_steps"], '"training.max_steps"', "key.path=value"],
-    [["train", "quickstart", "checkpoint-3"], '"checkpoint-3"', "no override"],
-    [["train", "quickstart", "lr=1e-4,2e-4"], "learning_rate", '"1e-4,2e-4"', "rgx sweep"],
-    [["train", "quickstart", "training.temperature=0"], "temperature", "> 0, found 0"],
     [["train", "quickstart", "--output-dir", ""], "output_dir", "empty"],
     [["train", "quickstart", "--threads", "0"], "--threads", "'0'", "from 1 to 1024"],
-    [["train", "quickstart", "--threads", "many"], "--threads", "'many'"],
-    [["train", "quickstart", "--threads", "5000"], "--threads", "'5000'"],
     [
       ["train", "quickstart", "--device", "gpu"],
       "--device gpu",
@@ -43,7 +36,6 @@ test.inFolder("arguments that mean nothing are refused, with a suggestion", asyn
     [["doctor", "quickstart", "--device", "cpu"], "--device cpu", "is called wasm"],
     [["doctor", "--device", "wasm"], "--device: it is for a config"],
     [["train", "quickstart", "--max-time", "5m"], "--max-time 5m", "HH:MM:SS"],
-    [["train", "quickstart", "--max-time", "00:99:00"], "00:99:00", "HH:MM:SS"],
     [["train", "quickstart", "--log-format", "xml"], "--log-format", "'xml'", "text, json"],
     [["tasks", "show", "chain_som"], "chain_som", "chain_sum"],
     [["tasks", "sample", "chain_sum", "--set", "seed=3"], "--set seed=3", "--seed 3"],
@@ -141,14 +133,6 @@ training: { output_dir: run, max_steps: 1, per_device_train_batch_size: 4, num_g
   const cases: [damage: () => Promise<void>, code: number, ...says: (string | RegExp)[]][] = [
     [
       async () => {
-        for (const name of namesIn(model)) await Deno.remove(`${model}/${name}`);
-      },
-      2,
-      "model: not a model folder",
-      "config.json",
-    ],
-    [
-      async () => {
         await Deno.remove(`${model}/tokenizer.json`);
         await Deno.mkdir(`${model}/tokenizer.json`);
       },
@@ -174,7 +158,6 @@ training: { output_dir: run, max_steps: 1, per_device_train_batch_size: 4, num_g
     await refuses([[train, ...says]], { cwd, code });
     await Deno.remove(model, { recursive: true });
   }
-  await refuses([[train, "model: no such model folder", "config.json"]], { cwd });
   await Deno.writeTextFile(model, "");
   await refuses([[train, "model: it is a file", "folder"]], { cwd });
   assert.deepEqual(namesIn(cwd), ["c.yaml", "model"]);

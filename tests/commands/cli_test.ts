@@ -4,8 +4,7 @@ import { test } from "../../core/testing.ts";
 import { refuses, rgx, runs, succeeds } from "../support.ts";
 
 Deno.test("--version prints name, version, deno and v8 on stdout", async () => {
-  const { code, out, err } = await rgx(["--version"]);
-  assert.equal(code, 0);
+  const { out, err } = await succeeds(["--version"]);
   assert.match(out, /^rgx \d+\.\d+\.\d+ \(deno \d+\.\d+\.\d+, v8 \S+\)\n$/);
   assert.equal(err, "");
 });

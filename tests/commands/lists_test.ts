@@ -2,11 +2,10 @@
 import assert from "node:assert/strict";
 import { experimentNames } from "../../configs/documents/embedded.ts";
 import { rewardNames } from "../../rewards/registry.ts";
-import { refuses, rgx } from "../support.ts";
+import { refuses, rgx, succeeds } from "../support.ts";
 
 Deno.test("rewards list names every built-in reward, as text and as JSON", async () => {
-  const { code, out } = await rgx(["rewards", "list"]);
-  assert.equal(code, 0);
+  const { out } = await succeeds(["rewards", "list"]);
   const names = out.trim().split("\n").slice(1).filter((line) => !line.startsWith(" "))
     .map((line) => line.split(" ")[0]!);
   assert.deepEqual(names.sort(), rewardNames());
@@ -26,8 +25,7 @@ Deno.test("rewards show has parameters and an entry that a configuration accepts
 });
 
 Deno.test("config list describes every experiment, as text and as JSON", async () => {
-  const { code, out } = await rgx(["config", "list"]);
-  assert.equal(code, 0);
+  const { out } = await succeeds(["config", "list"]);
   const listed = JSON.parse((await rgx(["config", "list", "--json"])).out) as {
     kind: string;
     name: string;

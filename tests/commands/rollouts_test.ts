@@ -13,7 +13,7 @@ import {
   refuses,
   rgx,
   serveRgx,
-  spawnRgx,
+  startRgx,
   succeeds,
   TINY,
 } from "../support.ts";
@@ -51,7 +51,7 @@ Deno.test("with rgx serve as backend, and kill -9 of one of two servers, a run h
     const one = await serve(`${cwd}/warm`), two = await serve(`${cwd}/warm`), servers = [one, two];
     try {
       await succeeds(train("alone"), { cwd });
-      const child = spawnRgx(
+      const session = startRgx(
         argv`train lora.yaml --output-dir served --device wasm --threads 1 generation.backend=openai
           ${`generation.base_url=[${one.url}, ${two.url}]`}`,
         { cwd },
@@ -59,11 +59,9 @@ Deno.test("with rgx serve as backend, and kill -9 of one of two servers, a run h
       // Killed as soon as a step is done, long before the last one.
       const metrics = `${cwd}/served/metrics.jsonl`;
       const began = async () => (await Deno.stat(metrics).catch(() => null))?.size ?? 0;
-      let ended = false;
-      const output = child.output().finally(() => ended = true);
-      while (!ended && await began() === 0) await new Promise((go) => setTimeout(go, 5));
+      await session.reaches("a step", async () => await began() > 0);
       await two.end("SIGKILL");
-      const { code, stderr } = await output, err = new TextDecoder().decode(stderr);
+      const { code, err } = await session.end;
       assert.equal(code, 0, err);
       assert.match(err, /is down/, "the run ended before the server was killed");
       await assertSameRun(`${cwd}/served`, `${cwd}/alone`, ADAPTER);

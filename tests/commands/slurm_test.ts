@@ -172,12 +172,6 @@ test.inFolder("mistakes end with 2 and a message, and write nothing", async (fol
     [[...config, "--max-steps", "3"], /'--max-steps'; .* stands as max_steps=VALUE, or after --/],
     [[...config, "a", "--gpus", "64"], /64 ranks share 32 prompts/],
     [[...config, "a", "--gpus", "-1"], /expected an integer/],
-    [[...config, "a", "--warn", "99999"], /--warn 99999: .* at most 7200 seconds/],
-    [[...config, "a", "--warn", "10m"], /--warn 10m: expected seconds/],
-    [
-      [...config, "a", "--nodes", "2", "--mpi", "none"],
-      /--mpi none: starts processes that do not/,
-    ],
     [[...config, "a", "--template", "no.sh"], /--template no.sh: there is no such file/],
     [[...config, "a", "--template", "."], /--template .: is a folder, expected a file/],
     [[...config, "a", "--partion", "x"], /unknown option '--partion'[^]*--partition/],

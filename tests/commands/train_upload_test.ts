@@ -33,24 +33,6 @@ const namesOf = (hub: FakeHub, name: string) =>
   hub.repositories.get(`models/${name}`)!.files.map((file) => file.name);
 
 uploadTest(
-  "hf_upload uploads the model of a complete run, with what a resume needs",
-  argv`hf_upload.enabled=true
-  hf_upload.repo_id=org/mine hf_upload.private=true`,
-  async ({ hub, received, run }) => {
-    const { code, err } = await run();
-    assert.equal(code, 0, err);
-    assert.match(err, /Uploaded: http:\/\/127\.0\.0\.1:\d+\/org\/mine/);
-    assert.equal(received.created[0]!["private"], true);
-    assert.deepEqual(received.commits.map(({ summary }) => summary), ["End of training"]);
-    const names = namesOf(hub, "org/mine");
-    for (const name of ["README.md", "model.safetensors", "checkpoint-4/optimizer.safetensors"]) {
-      assert.ok(names.includes(name), name);
-    }
-    assert.ok(!err.includes(TOKEN));
-  },
-);
-
-uploadTest(
   "push_to_hub with hub_strategy checkpoint uploads while it trains",
   argv`push_to_hub=true hub_strategy=checkpoint hub_token=${TOKEN} report_to=all`,
   async ({ hub, received, run, folder }) => {

@@ -132,30 +132,6 @@ test.inFolder("a run saves and ends with 75 before its job ends, also without a 
   assert.deepEqual([sessions.length, sessions[0].job, job.partition], [1, "4711", "GPUQ"]);
 });
 
-test.inFolder("a job that is restarted many times without making a step gives up with 1", async (folder) => {
-  const config = await tinyConfig(folder), run = `${folder}/run`;
-  await Deno.mkdir(run);
-  const session = {
-    start: "2026-01-01T00:00:00Z",
-    end: null,
-    status: "stopped",
-    reason: "SIGUSR2",
-    host: "n1",
-    pid: 1,
-    job: "4711",
-    from: "the beginning",
-    to: "the beginning",
-  };
-  const sessions = Array.from({ length: 20 }, (_, restart) => ({ ...session, restart }));
-  await Deno.writeTextFile(`${run}/run.json`, JSON.stringify({ sessions }));
-  const train = ["train", config, "--output-dir", run];
-  const often = "job 4711 was started 20 times in a row at the beginning";
-  await refuses([[train, often]], { env: inJob(20), code: 1 });
-  await succeeds(["train", config, "--output-dir", run, "--resume"], {
-    env: inJob(0, { SLURM_JOB_ID: "4712" }),
-  });
-});
-
 test.inFolder("several processes are refused before any of them touches the folder", async (folder) => {
   const config = await tinyConfig(folder);
   const step = { SLURM_STEP_ID: "0", SLURM_STEP_NUM_TASKS: "2", SLURM_PROCID: "1" };

@@ -10,26 +10,15 @@ import {
   installed,
   Job,
   logOf,
-  pause,
   SMALL,
   withCluster,
   type Workplace,
+  writeConfigs,
 } from "./slurm_jobs_testing.ts";
 import { until } from "./waiting.ts";
 import { argv } from "../command_line.ts";
 import { NEEDED, needs } from "../skipped.ts";
 import { assertSameRun, namesIn, rgxProgram, TINY } from "../support.ts";
-
-async function writeConfigs(folder: string): Promise<void> {
-  const rewards = "rewards: [{ name: correctness }, { name: format_answer, weight: 0.5 }, " +
-    "{ path: ./pause.ts, weight: 0.1 }]";
-  const config = TINY.replace(/^rewards: .*$/m, rewards);
-  for (const [name, ms] of [["quick", 0], ["slow", 50]] as const) {
-    await Deno.mkdir(`${folder}/${name}`);
-    await Deno.writeTextFile(`${folder}/${name}/pause.ts`, pause(ms));
-    await Deno.writeTextFile(`${folder}/${name}/${name}.yaml`, config);
-  }
-}
 
 Deno.test({
   name: "job scripts on a real SLURM",
@@ -37,7 +26,7 @@ Deno.test({
   fn: (t) =>
     withCluster(async (at) => {
       const { folder, cluster } = at;
-      await writeConfigs(folder);
+      await writeConfigs(folder, 50);
       const long = ["training.max_steps=90", "training.save_steps=1000"];
       const short = ["training.max_steps=25", "training.save_steps=1000"];
       const slow = "slow/slow.yaml";

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { withFolder } from "../../core/testing.ts";
 import { slurmIsInstalled, ThrowawayCluster } from "./throwaway_cluster.ts";
 import { until } from "./waiting.ts";
-import { readMetrics, rgx } from "../support.ts";
+import { readMetrics, rgx, TINY } from "../support.ts";
 import { argv } from "../command_line.ts";
 
 export const installed = await slurmIsInstalled();
@@ -12,12 +12,24 @@ export const installed = await slurmIsInstalled();
 export const SMALL = ["--gpus", "1", "--cpus", "1", "--memory", "400M"];
 
 /** A reward that waits. A step has 16 completions, so it takes 0.8 s with 50 ms. */
-export const pause = (ms: number) =>
+const pause = (ms: number) =>
   `export default async function pause({ completion }: { completion: string }) {
   await new Promise((resolve) => setTimeout(resolve, ${ms}));
   return completion.length / 100;
 }
 `;
+
+/** Writes TINY with a reward that does not wait to `quick/`, and with one that waits to `slow/`. */
+export async function writeConfigs(folder: string, ms: number): Promise<void> {
+  const rewards = "rewards: [{ name: correctness }, { name: format_answer, weight: 0.5 }, " +
+    "{ path: ./pause.ts, weight: 0.1 }]";
+  for (const [name, wait] of [["quick", 0], ["slow", ms]] as const) {
+    await Deno.mkdir(`${folder}/${name}`);
+    await Deno.writeTextFile(`${folder}/${name}/pause.ts`, pause(wait));
+    const config = TINY.replace(/^rewards: .*$/m, rewards);
+    await Deno.writeTextFile(`${folder}/${name}/${name}.yaml`, config);
+  }
+}
 
 /** A submitted job. */
 export class Job {

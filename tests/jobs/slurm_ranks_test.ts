@@ -4,12 +4,19 @@
  */
 import assert from "node:assert/strict";
 import { hasBothMpis } from "../../cluster/ranks/mpi/launchers_testing.ts";
-import { installed, Job, logOf, pause, withCluster, type Workplace } from "./slurm_jobs_testing.ts";
+import {
+  installed,
+  Job,
+  logOf,
+  withCluster,
+  type Workplace,
+  writeConfigs,
+} from "./slurm_jobs_testing.ts";
 import { answersIn } from "./ranks_testing.ts";
 import { until } from "./waiting.ts";
 import { argv } from "../command_line.ts";
 import { NEEDED, needs } from "../skipped.ts";
-import { assertSameRun, readMetrics, rgxProgram, TINY } from "../support.ts";
+import { assertSameRun, readMetrics, rgxProgram } from "../support.ts";
 
 /**
  * Two nodes with two cards each. MPICH: Open MPI 4.1 crashes where several nodes with several ranks
@@ -19,19 +26,6 @@ const RANKS = ["--nodes", "2", "--gpus", "2", "--cpus", "1", "--memory", "1500M"
 /** Four micro-batches of a prompt each, one for every rank. */
 const SIZES = argv`training.per_device_train_batch_size=4 training.gradient_accumulation_steps=4
   training.max_steps=20`;
-
-async function writeConfigs(folder: string): Promise<void> {
-  const config = TINY.replace(/^rewards: .*$/m, "$&\n").replace(
-    /^rewards: .*$/m,
-    "rewards: [{ name: correctness }, { name: format_answer, weight: 0.5 }, " +
-      "{ path: ./pause.ts, weight: 0.1 }]",
-  );
-  for (const [name, ms] of [["quick", 0], ["slow", 80]] as const) {
-    await Deno.mkdir(`${folder}/${name}`);
-    await Deno.writeTextFile(`${folder}/${name}/pause.ts`, pause(ms));
-    await Deno.writeTextFile(`${folder}/${name}/${name}.yaml`, config);
-  }
-}
 
 async function submit({ rgx, cluster, folder }: Workplace, name: string, ...more: string[]) {
   const submitted = await rgx(
@@ -80,7 +74,7 @@ Deno.test({
   fn: (t) =>
     withCluster(async (at) => {
       const { folder, cluster } = at;
-      await writeConfigs(folder);
+      await writeConfigs(folder, 80);
       await at.rgx("train", "quick/quick.yaml", ...SIZES, "--output-dir", "whole", "--quiet");
       const completes = async (job: Job, restarts: number) => {
         const ended = await job.ended(300);
