@@ -170,7 +170,6 @@ test.inFolder("mistakes end with 2 and a message, and write nothing", async (fol
     [[...config, "a;id"], /ACCOUNT "a;id": cannot be such a name \(it has ";"\)/],
     [[...config, "a", "--resume"], /unknown option '--resume'/],
     [[...config, "--max-steps", "3"], /'--max-steps'; .* stands as max_steps=VALUE, or after --/],
-    [[...config, "a", "--gpus", "64"], /64 ranks share 32 prompts/],
     [[...config, "a", "--gpus", "-1"], /expected an integer/],
     [[...config, "a", "--template", "no.sh"], /--template no.sh: there is no such file/],
     [[...config, "a", "--template", "."], /--template .: is a folder, expected a file/],
