@@ -1,22 +1,18 @@
 /** For tests only: a small file system in memory, for tests of full and read-only disks. */
+import { runCommand } from "../core/machine/run_command.ts";
 import { withFolder } from "../core/testing.ts";
 
-function run(command: string, ...args: string[]): Promise<{ success: boolean }> {
-  return new Deno.Command(command, { args, stderr: "null" }).output()
-    .catch(() => ({ success: false }));
-}
+const succeeds = async (...command: string[]): Promise<boolean> =>
+  (await runCommand(command))?.success === true;
 
-function mount(path: string, size: string): Promise<{ success: boolean }> {
-  return run("mount", "-t", "tmpfs", "-o", `size=${size}`, "tmpfs", path);
-}
+const mount = (path: string, size: string): Promise<boolean> =>
+  succeeds("mount", "-t", "tmpfs", "-o", `size=${size}`, "tmpfs", path);
 
 /** Whether this user may mount file systems (Linux, root). */
 async function canMount(): Promise<boolean> {
   const path = await Deno.makeTempDir();
   try {
-    const { success } = await mount(path, "64k");
-    if (success) await run("umount", path);
-    return success;
+    return await mount(path, "64k") && await succeeds("umount", path);
   } finally {
     await Deno.remove(path);
   }
@@ -34,15 +30,15 @@ export async function withSmallDisk(
   work: (path: string, remount: (options: string) => Promise<void>) => Promise<void>,
 ): Promise<void> {
   await withFolder(async (path) => {
-    if (!(await mount(path, size)).success) throw new Error(`${path}: mount failed`);
+    if (!await mount(path, size)) throw new Error(`${path}: mount failed`);
     const remount = async (options: string) => {
-      const { success } = await run("mount", "-o", `remount,${options}`, path);
-      if (!success) throw new Error(`${path}: mount -o remount,${options} failed`);
+      const done = await succeeds("mount", "-o", `remount,${options}`, path);
+      if (!done) throw new Error(`${path}: mount -o remount,${options} failed`);
     };
     try {
       await work(path, remount);
     } finally {
-      await run("umount", path);
+      await succeeds("umount", path);
     }
   });
 }

@@ -173,8 +173,11 @@ export interface Served {
 }
 
 /** Starts a command that serves, and waits until it prints its address. */
-export async function serveRgx(args: readonly string[]): Promise<Served> {
-  const child = spawnRgx(args), errors = new Response(child.stderr).text();
+export const serveRgx = (args: readonly string[]): Promise<Served> => served(spawnRgx(args));
+
+/** Waits until a process that serves prints its address. */
+export async function served(child: Deno.ChildProcess): Promise<Served> {
+  const errors = new Response(child.stderr).text();
   const reader = child.stdout.pipeThrough(new TextDecoderStream()).getReader();
   const { value } = await reader.read();
   assert.ok(value !== undefined, value ?? await errors);
@@ -243,6 +246,14 @@ export const lines = (text: string): string[] => text.trimEnd().split("\n");
 /** The values of lines of JSON. */
 // deno-lint-ignore no-explicit-any
 export const jsonLines = (text: string): any[] => lines(text).map((line) => JSON.parse(line));
+
+/** Copies the files of a folder into another one, which is created, so that they may be changed. */
+export async function copyFiles(from: string, to: string): Promise<void> {
+  await Deno.mkdir(to, { recursive: true });
+  for (const { name, isFile } of Deno.readDirSync(from)) {
+    if (isFile) await Deno.writeFile(`${to}/${name}`, await Deno.readFile(`${from}/${name}`));
+  }
+}
 
 /** The sorted names in a folder; none if it does not exist. */
 export function namesIn(folder: string | URL): string[] {

@@ -6,7 +6,15 @@
 import assert from "node:assert/strict";
 import { test } from "../../core/testing.ts";
 import { argv } from "../command_line.ts";
-import { assertSameRun, namesIn, type Refusal, refuses, succeeds, tinyConfig } from "../support.ts";
+import {
+  assertSameRun,
+  copyFiles,
+  namesIn,
+  type Refusal,
+  refuses,
+  succeeds,
+  tinyConfig,
+} from "../support.ts";
 import { goldenPath } from "../golden.ts";
 
 const MODEL = goldenPath("models/tinystories-656k");
@@ -149,11 +157,7 @@ training: { output_dir: run, max_steps: 1, per_device_train_batch_size: 4, num_g
     [setting("vocab_size", "100"), 1, "2048 ids", "100"],
   ];
   for (const [damage, code, ...says] of cases) {
-    await Deno.mkdir(model);
-    for (const name of namesIn(MODEL)) {
-      await Deno.copyFile(`${MODEL}/${name}`, `${model}/${name}`);
-      await Deno.chmod(`${model}/${name}`, 0o644);
-    }
+    await copyFiles(MODEL, model);
     await damage();
     await refuses([[train, ...says]], { cwd, code });
     await Deno.remove(model, { recursive: true });

@@ -5,7 +5,7 @@
 import assert from "node:assert/strict";
 import { test } from "../../core/testing.ts";
 import { argv } from "../command_line.ts";
-import { jsonLines, refuses, rgx, succeeds } from "../support.ts";
+import { copyFiles, jsonLines, refuses, rgx, succeeds } from "../support.ts";
 import { goldenPath } from "../golden.ts";
 
 const TINY = goldenPath("models/tinystories-656k");
@@ -227,9 +227,7 @@ Deno.test("a model generates with weights that are narrowed or quantised while i
 });
 
 test.inFolder("values for the chat template reach it; one that it does not read is refused", async (folder) => {
-  for await (const { name } of Deno.readDir(TINY)) {
-    await Deno.copyFile(`${TINY}/${name}`, `${folder}/${name}`);
-  }
+  await copyFiles(TINY, folder);
   const template = "{{ messages[0].content }}{% if loud %} time{% endif %}";
   await Deno.writeTextFile(`${folder}/chat_template.jinja`, template);
   const prompt = (values: string) =>

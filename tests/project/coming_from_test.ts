@@ -5,7 +5,7 @@
 import assert from "node:assert/strict";
 import { test } from "../../core/testing.ts";
 import { goldenPath } from "../golden.ts";
-import { HOST, root, runs } from "../support.ts";
+import { copyFiles, HOST, root, runs } from "../support.ts";
 import { commandsOf, filesOf, writeProgram } from "./page_commands.ts";
 
 const PAGE = await Deno.readTextFile(new URL("docs/coming_from.md", root));
@@ -13,18 +13,11 @@ const PAGE = await Deno.readTextFile(new URL("docs/coming_from.md", root));
 const COMMANDS = commandsOf("docs/coming_from.md", PAGE).map(({ text }) => text)
   .filter((text) => text.startsWith("rgx "));
 
-async function copyFolder(from: string, to: string): Promise<void> {
-  await Deno.mkdir(to, { recursive: true });
-  for await (const { name, isFile } of Deno.readDir(from)) {
-    if (isFile) await Deno.copyFile(`${from}/${name}`, `${to}/${name}`);
-  }
-}
-
 test.inFolder("every command of docs/coming_from.md runs on the files that it shows", async (folder) => {
   for (const [name, text] of filesOf(PAGE)) await Deno.writeTextFile(`${folder}/${name}`, text);
-  await copyFolder(goldenPath("models/stories260k"), `${folder}/model`);
+  await copyFiles(goldenPath("models/stories260k"), `${folder}/model`);
   const actor = `${folder}/global_step_100/actor`;
-  await copyFolder(goldenPath("fsdp/fsdp2/actor"), actor);
+  await copyFiles(goldenPath("fsdp/fsdp2/actor"), actor);
   await Deno.mkdir(`${actor}/huggingface`);
   await Deno.copyFile(goldenPath("fsdp/config.json"), `${actor}/huggingface/config.json`);
   const entry = { question: "2 + 3 =", answer: "5", metadata: { source_dataset: "chain_sum" } };

@@ -5,12 +5,13 @@
  * of the pages to try.
  */
 import assert from "node:assert/strict";
+import { runCommand } from "../../core/machine/run_command.ts";
 import { withFolder } from "../../core/testing.ts";
 import config from "../../deno.json" with { type: "json" };
 import { resultFileBytes } from "../../bench/results/result_file.ts";
 import { allTasksFile } from "../../bench/results/testing.ts";
 import { goldenPath } from "../golden.ts";
-import { askHost, HOST, namesIn, type Result, root } from "../support.ts";
+import { askHost, HOST, namesIn, type Result, root, runs, served } from "../support.ts";
 import {
   blockWith,
   commandsOf,
@@ -174,17 +175,6 @@ class Reader {
     };
   }
 
-  #shell(command: string): Deno.Command {
-    return new Deno.Command("sh", {
-      args: ["-c", command],
-      cwd: this.folder,
-      env: this.#env,
-      stdin: "null",
-      stdout: "piped",
-      stderr: "piped",
-    });
-  }
-
   /** Runs a command to its end. @throws AssertionError when it does not end as expected */
   async run(shell: string, where: string, refusal: RegExp | null = null): Promise<void> {
     const { code, err: said, out } = await this.#runOne(shell);
@@ -203,27 +193,24 @@ class Reader {
       const env = { ...Deno.env.toObject(), ...this.#env };
       return await askHost({ args, input: "", env, cwd: this.folder });
     }
-    const { code, stderr, stdout } = await this.#shell(shell).output();
-    const [err, out] = [stderr, stdout].map((bytes) => new TextDecoder().decode(bytes));
-    return { code, err: err!, out: out! };
+    return (await runCommand(["sh", "-c", shell], { cwd: this.folder, env: this.#env }))!;
   }
 
   /** Starts a server, in place of the one that has this port. */
   async serve(shell: string, port: string, where: string): Promise<void> {
     await this.#stop(port, where);
-    const child = this.#shell(`exec ${shell}`).spawn();
-    const errors = new Response(child.stderr).text();
-    const reader = child.stdout.pipeThrough(new TextDecoderStream()).getReader();
-    const { value } = await reader.read();
-    const origin = /(?:http|ws):\/\/127\.0\.0\.1:\d+/.exec(value ?? "")?.[0];
-    assert.ok(origin, `${where}: ${shell}\nprinted ${value}\n${value ?? await errors}`);
-    const end = async () => {
-      child.kill("SIGTERM");
-      await reader.cancel();
-      await errors;
-      return (await child.status).code;
-    };
-    this.#servers.set(port, { origin, end });
+    const child = new Deno.Command("sh", {
+      args: ["-c", `exec ${shell}`],
+      cwd: this.folder,
+      env: this.#env,
+      stdin: "null",
+      stdout: "piped",
+      stderr: "piped",
+    }).spawn();
+    const { url, end } = await served(child);
+    const origin = /(?:http|ws):\/\/127\.0\.0\.1:\d+/.exec(url)?.[0];
+    assert.ok(origin, `${where}: ${shell}\nprinted ${url}`);
+    this.#servers.set(port, { origin, end: async () => (await end()).code });
   }
 
   async #stop(port: string, where: string): Promise<void> {
@@ -247,11 +234,7 @@ class Reader {
   }
 }
 
-const DENO_DIR = JSON.parse(
-  new TextDecoder().decode(
-    new Deno.Command(Deno.execPath(), { args: ["info", "--json"] }).outputSync().stdout,
-  ),
-).denoDir;
+const DENO_DIR = JSON.parse((await runs([Deno.execPath(), "info", "--json"])).out).denoDir;
 
 const COMMANDS = PAGES.map((page) => [page, commandsOf(page, read(page))] as const);
 

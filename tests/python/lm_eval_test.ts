@@ -12,7 +12,7 @@ import { followingText } from "../../models/tokenizers/following_text.ts";
 import { argv } from "../command_line.ts";
 import { goldenPath } from "../golden.ts";
 import { NEEDED, needs } from "../skipped.ts";
-import { jsonLines, runs, serveRgx } from "../support.ts";
+import { copyFiles, jsonLines, runs, serveRgx } from "../support.ts";
 
 const python = Deno.env.get("RGX_TEST_LM_EVAL_PYTHON");
 const TEMPLATE = "{% for m in messages %}{{ m.content }} {% endfor %}";
@@ -93,10 +93,7 @@ test.inFolder(
   "the LM Evaluation Harness finds what rgx logprobs and rgx generate say",
   async (folder) => {
     const path = `${folder}/model`, data = `${folder}/questions.jsonl`;
-    await Deno.mkdir(path);
-    for (const { name } of Deno.readDirSync(goldenPath("models/stories260k"))) {
-      await Deno.copyFile(`${goldenPath("models/stories260k")}/${name}`, `${path}/${name}`);
-    }
+    await copyFiles(goldenPath("models/stories260k"), path);
     await Deno.writeTextFile(`${path}/chat_template.jinja`, TEMPLATE);
     await Deno.writeTextFile(data, QUESTIONS.map((row) => JSON.stringify(row)).join("\n"));
     await Deno.writeTextFile(`${folder}/choices.yaml`, task(data, "rgx_choices", CHOICES));
