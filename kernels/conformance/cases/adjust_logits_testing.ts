@@ -37,36 +37,20 @@ export function adjustLogitsCases(): Case[] {
     const newest = Uint32Array.from({ length: rows }, token);
     const forbidden = Uint32Array.from({ length: 1 + i % 3 }, token);
     const allowed = Uint32Array.from({ length: rows * seenWords(vocab) }, () => random.u32());
-    const base = () => ({ logits, out: junk(rows * vocab), rows, vocab });
     const forbid = { forbidden, forbiddenCount: forbidden.length };
-    const bound = relative(3e-7, 0);
+    const make = (name: string, penalty: number, more: object, forbids: object = forbid) => {
+      const args = { logits, out: junk(rows * vocab), rows, vocab, penalty };
+      const outputs = penalty === 1 ? { out: exact } : { out: relative(3e-7, 0), seen: exact };
+      const sets = penalty === 1 ? {} : { seen: seen(), slots };
+      const all = { ...args, forbiddenCount: 0, ...sets, ...more, ...forbids };
+      return testCase("adjust_logits", `${shape} ${name}`, all, outputs);
+    };
     return [
-      testCase("adjust_logits", `${shape} nothing`, {
-        ...base(),
-        penalty: 1,
-        forbiddenCount: 0,
-      }, { out: exact }),
-      testCase("adjust_logits", `${shape} forbidden`, { ...base(), penalty: 1, ...forbid }, {
-        out: exact,
-      }),
-      testCase(
-        "adjust_logits",
-        `${shape} penalty of the prompt`,
-        { ...base(), penalty: 1.25, seen: seen(), slots, forbiddenCount: 0 },
-        { out: bound, seen: exact },
-      ),
-      testCase(
-        "adjust_logits",
-        `${shape} reward, newest and forbidden`,
-        { ...base(), penalty: 0.7, seen: seen(), slots, newest, ...forbid },
-        { out: bound, seen: exact },
-      ),
-      testCase(
-        "adjust_logits",
-        `${shape} allowed, penalty and forbidden`,
-        { ...base(), penalty: 1.5, seen: seen(), slots, allowed, ...forbid },
-        { out: bound, seen: exact },
-      ),
+      make("nothing", 1, {}, {}),
+      make("forbidden", 1, {}),
+      make("penalty of the prompt", 1.25, {}, {}),
+      make("reward, newest and forbidden", 0.7, { newest }),
+      make("allowed, penalty and forbidden", 1.5, { allowed }),
     ];
   });
 }

@@ -6,7 +6,8 @@ import { junk, largest, type Layout, normals, packLengths, stream, zeros } from 
 import { type Case, execute, ofLargest, testCase } from "../runner_testing.ts";
 
 /** Groups as [prompt length, branch lengths]. */
-const LAYOUTS: readonly (readonly (readonly [number, readonly number[]])[])[] = [
+type Groups = readonly (readonly [number, readonly number[]])[];
+const LAYOUTS: readonly Groups[] = [
   [[1, []]],
   [[1, [1]]],
   [[1, [0]]],
@@ -102,29 +103,33 @@ function eachShape(make: (name: string, layout: Layout, heads: Heads) => Case[])
   );
 }
 
-export function attentionCases(): Case[] {
+/** The forward of every shape, and with windows, caps and sinks; the names may have the heads. */
+function forwards(withHeads = false): Case[] {
+  const outputs = { out: outBound(0), lse: lseBound };
+  const variant = (groups: Groups, heads: Heads, what: string, more: object, steepness = 1) => {
+    const name = `${JSON.stringify(groups)}${withHeads ? `, heads ${heads}` : ""}, ${what}`;
+    const args = { ...forwardArgs(packLengths(groups), heads, steepness), ...more };
+    return testCase("attention", name, args, outputs);
+  };
   return [
     ...eachShape((name, layout, heads) => [
-      testCase("attention", name, forwardArgs(layout, heads, 1), {
-        out: outBound(0),
-        lse: lseBound,
-      }),
+      testCase("attention", name, forwardArgs(layout, heads, 1), outputs),
     ]),
-    ...WINDOWED.flatMap(([groups, heads, window]) => {
-      const layout = packLengths(groups), name = `${JSON.stringify(groups)}, window ${window}`;
-      const args = { ...forwardArgs(layout, heads, 1), window };
-      return [testCase("attention", name, args, { out: outBound(0), lse: lseBound })];
-    }),
-    ...CAPPED.map(([groups, heads, more]) => {
-      const layout = packLengths(groups), name = `${JSON.stringify(groups)}, capped`;
-      const args = { ...forwardArgs(layout, heads, 4), ...more };
-      return testCase("attention", name, args, { out: outBound(0), lse: lseBound });
-    }),
-    ...SINKS.map(([groups, heads, more]) => {
-      const args = { ...forwardArgs(packLengths(groups), heads, 1), ...more };
-      const name = `${JSON.stringify(groups)}, sinks`, sinks = sinksOf(heads[0]);
-      return testCase("attention", name, { ...args, sinks }, { out: outBound(0), lse: lseBound });
-    }),
+    ...WINDOWED.map(([groups, heads, window]) =>
+      variant(groups, heads, `window ${window}`, { window })
+    ),
+    ...CAPPED.map(([groups, heads, more]) => variant(groups, heads, "capped", more, 4)),
+    ...(withHeads
+      ? []
+      : SINKS.map(([groups, heads, more]) =>
+        variant(groups, heads, "sinks", { ...more, sinks: sinksOf(heads[0]) })
+      )),
+  ];
+}
+
+export function attentionCases(): Case[] {
+  return [
+    ...forwards(),
     // Scores around ±60: e^score would overflow without the shift, and most weights underflow.
     testCase("attention", "steep", forwardArgs(packLengths(LAYOUTS[9]!), HEADS[3], 20), {
       out: outBound(80),
@@ -136,20 +141,7 @@ export function attentionCases(): Case[] {
 export async function attentionBackwardCases(): Promise<Case[]> {
   const device = createReferenceDevice({ float: "f64" });
   const cases: Case[] = [];
-  const forwards = eachShape((name, layout, heads) => [
-    testCase("attention", name, forwardArgs(layout, heads, 1), {}),
-  ]);
-  for (const [groups, heads, window] of WINDOWED) {
-    const name = `${JSON.stringify(groups)}, heads ${heads}, window ${window}`;
-    const args = { ...forwardArgs(packLengths(groups), heads, 1), window };
-    forwards.push(testCase("attention", name, args, {}));
-  }
-  for (const [groups, heads, more] of CAPPED) {
-    const name = `${JSON.stringify(groups)}, heads ${heads}, capped`;
-    const args = { ...forwardArgs(packLengths(groups), heads, 4), ...more };
-    forwards.push(testCase("attention", name, args, {}));
-  }
-  for (const test of forwards) {
+  for (const test of forwards(true)) {
     const args = test.args as unknown as ReturnType<typeof forwardArgs>;
     const forward = await execute(device, test);
     const random = stream(`attention_backward ${test.name}`);
@@ -242,28 +234,17 @@ export function attentionDecodeCases(): Case[] {
           headDim,
           scale: 1 / Math.sqrt(headDim),
         };
-        const outputs = { out: outBound(0) };
-        const steep = args.q.map((x) => 4 * x);
+        const make = (what: string, more: object) =>
+          testCase("attention_decode", name + what, { ...args, ...more }, { out: outBound(0) });
+        const q = args.q.map((x) => 4 * x),
+          everySecond = (_: unknown, w: number) => (w + h) % 2 === 0;
         return [
-          ...[{ softCap: 2 }, { softCap: 1, window: 17 }].filter((_, w) => (w + h) % 2 === 0).map(
-            (more) =>
-              testCase(
-                "attention_decode",
-                `${name}, capped`,
-                { ...args, q: steep, ...more },
-                outputs,
-              ),
-          ),
-          testCase("attention_decode", name, args, outputs),
-          testCase(
-            "attention_decode",
-            `${name}, sinks`,
-            { ...args, sinks: sinksOf(heads) },
-            outputs,
-          ),
-          ...[1, 3, 17, 200].filter((_, w) => (w + h) % 2 === 0).map((window) =>
-            testCase("attention_decode", `${name}, window ${window}`, { ...args, window }, outputs)
-          ),
+          ...[{ softCap: 2 }, { softCap: 1, window: 17 }].filter(everySecond)
+            .map((more) => make(", capped", { q, ...more })),
+          make("", {}),
+          make(", sinks", { sinks: sinksOf(heads) }),
+          ...[1, 3, 17, 200].filter(everySecond)
+            .map((window) => make(`, window ${window}`, { window })),
         ];
       },
     )

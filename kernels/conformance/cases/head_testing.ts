@@ -159,43 +159,20 @@ export async function headBackwardCases(): Promise<Case[]> {
       entropy: Float32Array.from(forward.get("entropy")!),
       dlogp: normals(random, args.pairs),
     };
-    const dhidden = () => junk(args.hidden.length);
-    const dweight = () => normals(random, args.weight.length);
     const dentropy = normals(random, args.rows);
-    const both = { dhidden: ofLargest(), dweight: ofLargest() };
+    const dweight = () => ({ dweight: normals(random, args.weight.length) });
+    const back = (what: string, more: object, limit = ofLargest()) => {
+      const outputs = { dhidden: limit, ...("dweight" in more ? { dweight: limit } : {}) };
+      const all = { ...base, dhidden: junk(args.hidden.length), ...more };
+      return testCase("head_backward", name + what, all, outputs);
+    };
+    const withoutFirst = base.dlogp.map((x, i) => i === 0 ? 0 : x);
     cases.push(
-      testCase("head_backward", `${name}, frozen`, { ...base, dhidden: dhidden() }, {
-        dhidden: ofLargest(),
-      }),
-      testCase(
-        "head_backward",
-        `${name}, from the mean`,
-        { ...base, mean: Float32Array.from(forward.get("mean")!), dhidden: dhidden() },
-        { dhidden: ofLargest() },
-      ),
-      testCase(
-        "head_backward",
-        `${name}, entropy, dweight`,
-        { ...base, dentropy, dhidden: dhidden(), dweight: dweight() },
-        both,
-      ),
-      testCase(
-        "head_backward",
-        `${name}, dlogp 0`,
-        { ...base, dlogp: zeros(args.pairs), dhidden: dhidden(), dweight: dweight() },
-        { dhidden: 0, dweight: 0 },
-      ),
-      testCase(
-        "head_backward",
-        `${name}, dlogp 0 for the first pair`,
-        {
-          ...base,
-          dlogp: base.dlogp.map((x, i) => i === 0 ? 0 : x),
-          dhidden: dhidden(),
-          dweight: dweight(),
-        },
-        both,
-      ),
+      back(", frozen", {}),
+      back(", from the mean", { mean: Float32Array.from(forward.get("mean")!) }),
+      back(", entropy, dweight", { dentropy, ...dweight() }),
+      back(", dlogp 0", { dlogp: zeros(args.pairs), ...dweight() }, 0),
+      back(", dlogp 0 for the first pair", { dlogp: withoutFirst, ...dweight() }),
     );
   }
   const caps = adaptedInputs().map(([name, args], i) =>

@@ -24,40 +24,31 @@ export function layernormCases(): Case[] {
       mean[r] = mu;
       rho[r] = 1 / Math.sqrt(row.reduce((sum, value) => sum + (value - mu) ** 2, 0) / d + 1e-5);
     }
-    const fresh = () => ({ out: junk(size), mean: junk(rows), rho: junk(rows) });
-    const sizes = { rows, d, eps: 1e-5 };
     // A row of one column equals its mean: the rest is rounding, times 1/√eps.
     const outputs = {
       out: ofLargest(d === 1 ? 2e-4 : 4e-6),
       mean: relative(),
       rho: relative(4e-6),
     };
-    const withSum = { ...outputs, sum: relative() };
-    const backward = { dout, x, weight, mean, rho, rows, d };
+    const forward = (name: string, x: Float32Array, residual: object = {}) => {
+      const fresh = { out: junk(size), mean: junk(rows), rho: junk(rows) };
+      const args = { x, weight, bias, ...fresh, rows, d, eps: 1e-5, ...residual };
+      const sum = "sum" in residual ? { sum: relative() } : {};
+      return testCase("layernorm", shape + name, args, { ...outputs, ...sum });
+    };
+    const dx = { dx: ofLargest() };
+    const backward = { dout, x, weight, mean, rho, rows, d, dx: junk(size) };
+    const adds = { dx: normals(random, size), accumulate: true, dweight: normals(random, d) };
     return [
-      testCase("layernorm", shape, { x, weight, bias, ...fresh(), ...sizes }, outputs),
-      testCase(
-        "layernorm",
-        `${shape} with residual`,
-        { x, add, sum: junk(size), weight, bias, ...fresh(), ...sizes },
-        withSum,
-      ),
-      testCase(
-        "layernorm",
-        `${shape} with residual in place`,
-        { x: inPlace, add, sum: inPlace, weight, bias, ...fresh(), ...sizes },
-        withSum,
-      ),
+      forward("", x),
+      forward(" with residual", x, { add, sum: junk(size) }),
+      forward(" with residual in place", inPlace, { add, sum: inPlace }),
       ...(d === 1 ? [] : [
-        testCase("layernorm_backward", `${shape} frozen weight`, { ...backward, dx: junk(size) }, {
-          dx: ofLargest(),
+        testCase("layernorm_backward", `${shape} frozen weight`, backward, dx),
+        testCase("layernorm_backward", `${shape} accumulate`, { ...backward, ...adds }, {
+          ...dx,
+          dweight: ofLargest(),
         }),
-        testCase(
-          "layernorm_backward",
-          `${shape} accumulate`,
-          { ...backward, dx: normals(random, size), accumulate: true, dweight: normals(random, d) },
-          { dx: ofLargest(), dweight: ofLargest() },
-        ),
       ]),
     ];
   });

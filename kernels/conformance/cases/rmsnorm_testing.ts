@@ -22,55 +22,32 @@ function rmsnormShape(rows: number, d: number): Case[] {
     for (let j = 0; j < d; j++) squares += x[r * d + j]! ** 2;
     return 1 / Math.sqrt(squares / d + 1e-5);
   });
-  const sizes = { rows, d, eps: 1e-5 };
-  const fresh = () => ({ out: junk(size), rho: junk(rows) });
   const outputs = { out: relative(), rho: relative() };
-  const withSum = { ...outputs, sum: relative() };
-  const backward = { dout, x, weight, rho, rows, d };
+  const forward = (
+    name: string,
+    more: { x?: Float32Array; add?: Float32Array; offset?: number },
+  ) => {
+    const { add = undefined, ...others } = more, sum = others.x ?? junk(size);
+    const fresh = { out: junk(size), rho: junk(rows), rows, d, eps: 1e-5 };
+    const args = { x, weight, ...fresh, ...others, ...(add && { add, sum }) };
+    return testCase("rmsnorm", shape + name, args, add ? { ...outputs, sum: relative() } : outputs);
+  };
+  const dx = { dx: ofLargest() }, backward = { dout, x, weight, rho, rows, d, dx: junk(size) };
+  const adds = { dx: normals(random, size), accumulate: true, dweight: normals(random, d) };
   return [
-    testCase("rmsnorm", shape, { x, weight, ...fresh(), ...sizes }, outputs),
-    testCase(
-      "rmsnorm",
-      `${shape} with residual`,
-      { x, add, sum: junk(size), weight, ...fresh(), ...sizes },
-      withSum,
-    ),
-    testCase(
-      "rmsnorm",
-      `${shape} with residual in place`,
-      { x: residual, add, sum: residual, weight, ...fresh(), ...sizes },
-      withSum,
-    ),
-    testCase(
-      "rmsnorm",
-      `${shape} of zeros`,
-      { x: zeros(size), weight, ...fresh(), ...sizes },
-      outputs,
-    ),
-    testCase(
-      "rmsnorm",
-      `${shape} with an offset`,
-      { x, weight, ...fresh(), ...sizes, offset: 1 },
-      outputs,
-    ),
+    forward("", {}),
+    forward(" with residual", { add }),
+    forward(" with residual in place", { x: residual, add }),
+    forward(" of zeros", { x: zeros(size) }),
+    forward(" with an offset", { offset: 1 }),
     // In rows of one element the two parts of the sum cancel, with more of their errors left.
-    ...(d === 1 ? [] : [testCase(
-      "rmsnorm_backward",
-      `${shape} with an offset`,
-      { ...backward, dx: junk(size), offset: 1 },
-      { dx: ofLargest() },
-    )]),
-    testCase(
-      "rmsnorm_backward",
-      `${shape} frozen weight`,
-      { ...backward, dx: junk(size) },
-      { dx: ofLargest() },
-    ),
-    testCase(
-      "rmsnorm_backward",
-      `${shape} accumulate`,
-      { ...backward, dx: normals(random, size), accumulate: true, dweight: normals(random, d) },
-      { dx: ofLargest(), dweight: ofLargest() },
-    ),
+    ...(d === 1
+      ? []
+      : [testCase("rmsnorm_backward", `${shape} with an offset`, { ...backward, offset: 1 }, dx)]),
+    testCase("rmsnorm_backward", `${shape} frozen weight`, backward, dx),
+    testCase("rmsnorm_backward", `${shape} accumulate`, { ...backward, ...adds }, {
+      ...dx,
+      dweight: ofLargest(),
+    }),
   ];
 }

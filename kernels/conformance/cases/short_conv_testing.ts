@@ -20,44 +20,28 @@ export function shortConvCases(): Case[] {
       const random = stream(`short_conv ${name}`);
       const { before, ...reverse } = convolutionTables(Uint32Array.from(previous), taps);
       const x = normals(random, n), weight = normals(random, d * taps), gate = normals(random, n);
-      const shape = { before, weight, gate, rows, d, taps };
       // In decoding, the earlier positions are in another table.
       const table = normals(random, 50 * d);
       const places = before.map((row) => row === NO_ROW ? row : row % 50);
-      const dweight = normals(random, d * taps);
-      const back = {
-        ...shape,
-        ...reverse,
-        x,
-        dout: normals(random, n),
-        dx: junk(n),
-        dgate: junk(n),
+      const dweight = normals(random, d * taps), dout = normals(random, n);
+      const forward = (suffix: string, more: object) => {
+        const args = { x, table: x, before, weight, out: junk(n), rows, d, taps, ...more };
+        return testCase("short_conv", name + suffix, args, { out: ofLargest() });
       };
-      const { gate: _, ...ungated } = shape, { gate: _2, dgate: _3, ...backUngated } = back;
-      const limits = { dx: ofLargest(), dgate: ofLargest() };
+      const backward = (suffix: string, more: object) => {
+        const args = { ...reverse, x, before, weight, rows, d, taps, dout, dx: junk(n), ...more };
+        const outputs = ["dx", "dgate", "dweight"].filter((key) => key in args);
+        const bounds = Object.fromEntries(outputs.map((key) => [key, ofLargest()]));
+        return testCase("short_conv_backward", name + suffix, args, bounds);
+      };
+      const gatedBack = () => ({ gate, dgate: junk(n) });
       return [
-        testCase("short_conv", name, { ...shape, x, table: x, out: junk(n) }, { out: ofLargest() }),
-        testCase(
-          "short_conv",
-          `${name}, of a table`,
-          { ...shape, before: places, x, table, out: junk(n) },
-          { out: ofLargest() },
-        ),
-        testCase("short_conv", `${name}, ungated`, {
-          ...ungated,
-          x,
-          table: x,
-          out: junk(n),
-        }, { out: ofLargest() }),
-        testCase("short_conv_backward", `${name}, ungated`, { ...backUngated, dweight }, {
-          dx: ofLargest(),
-          dweight: ofLargest(),
-        }),
-        testCase("short_conv_backward", `${name}, frozen`, back, limits),
-        testCase("short_conv_backward", name, { ...back, dweight }, {
-          ...limits,
-          dweight: ofLargest(),
-        }),
+        forward("", { gate }),
+        forward(", of a table", { gate, before: places, table }),
+        forward(", ungated", {}),
+        backward(", ungated", { dweight }),
+        backward(", frozen", gatedBack()),
+        backward("", { ...gatedBack(), dweight }),
       ];
     })
   );

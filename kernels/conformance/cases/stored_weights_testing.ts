@@ -163,37 +163,20 @@ export async function storedHeadCases(
   device.close();
   const after = (output: string) => Float32Array.from(made.get(output)!);
   const backward = { ...shared, lse: after("lse"), entropy: after("entropy") };
-  const dlogp = normals(random, pairs), dentropy = normals(random, rows);
-  const dhidden = { dhidden: ofLargest() }, r = 8;
+  const dlogp = normals(random, pairs), dentropy = normals(random, rows), r = 8;
   const adapter = { xa: normals(random, rows * r), loraB: normals(random, vocab * r, 0.1) };
   const lora = { ...adapter, r, loraScale: 0.5, dxa: junk(rows * r) };
+  const back = (what: string, more: object, ...others: ("dxa" | "dloraB" | "dweight")[]) => {
+    const args = { ...backward, dlogp, dhidden: junk(rows * d), ...more };
+    const bounds = Object.fromEntries(others.map((name) => [name, ofLargest()]));
+    return testCase("head_backward", name + what, args, { dhidden: ofLargest(), ...bounds });
+  };
   return [
     head,
-    testCase("head_backward", `${name}, adapter`, {
-      ...backward,
-      ...lora,
-      dlogp,
-      dhidden: junk(rows * d),
-      dloraB: normals(random, vocab * r),
-    }, { ...dhidden, dxa: ofLargest(), dloraB: ofLargest() }),
+    back(", adapter", { ...lora, dloraB: normals(random, vocab * r) }, "dxa", "dloraB"),
     testCase("head", `${name}, no mean`, plain, plainOutputs),
-    testCase("head_backward", `${name}, from the mean`, {
-      ...backward,
-      dlogp,
-      mean: after("mean"),
-      dhidden: junk(rows * d),
-    }, dhidden),
-    testCase("head_backward", `${name}, entropy`, {
-      ...backward,
-      dlogp,
-      dentropy,
-      dhidden: junk(rows * d),
-    }, dhidden),
-    testCase("head_backward", `${name}, dweight`, {
-      ...backward,
-      dlogp,
-      dhidden: junk(rows * d),
-      dweight: normals(random, vocab * d),
-    }, { ...dhidden, dweight: ofLargest() }),
+    back(", from the mean", { mean: after("mean") }),
+    back(", entropy", { dentropy }),
+    back(", dweight", { dweight: normals(random, vocab * d) }, "dweight"),
   ];
 }

@@ -14,55 +14,33 @@ export function swigluCases(): Case[] {
   ];
 }
 
-function casesOf(length: number, option: GateOptions): Case[] {
-  const n = { n: length, ...option };
-  const random = stream(`swiglu ${length}`),
-    name = Object.keys(option).map((key) => ` ${key}`).join();
-  const gate = normals(random, length),
-    up = normals(random, length),
-    dout = normals(random, length);
+function casesOf(n: number, option: GateOptions): Case[] {
+  const random = stream(`swiglu ${n}`), label = Object.keys(option).map((key) => ` ${key}`).join();
+  const gate = normals(random, n), up = normals(random, n), dout = normals(random, n);
   // Large values of both signs, where e^−a or e^a overflows in f32.
   const steep = Float32Array.from(
-    { length },
+    { length: n },
     (_, i) => [-120, -88.5, -30, 0, 30, 89, 120][i % 7]!,
   );
-  const inGate = normals(random, length), inUp = normals(random, length);
-  const bound = relative();
+  const inGate = normals(random, n), inUp = normals(random, n);
   const both = { dgate: ofLargest(), dup: ofLargest() };
+  const forward = (name: string, more: object) => {
+    const args = { gate, up, out: junk(n), n, ...option, ...more };
+    return testCase("swiglu", `${n}${label}${name}`, args, { out: relative() });
+  };
+  const backward = (name: string, more: object) => {
+    const args = { dout, gate, up, dgate: junk(n), dup: junk(n), n, ...option, ...more };
+    const activated = "activated" in more ? { activated: relative() } : {};
+    return testCase("swiglu_backward", `${n}${label}${name}`, args, { ...both, ...activated });
+  };
   return [
-    testCase("swiglu", `${length}${name}`, { gate, up, out: junk(length), ...n }, { out: bound }),
-    testCase("swiglu", `${length}${name} steep`, { gate: steep, up, out: junk(length), ...n }, {
-      out: bound,
-    }),
-    testCase("swiglu", `${length}${name} into gate`, { gate: inGate, up, out: inGate, ...n }, {
-      out: bound,
-    }),
-    testCase("swiglu", `${length}${name} into up`, { gate, up: inUp, out: inUp, ...n }, {
-      out: bound,
-    }),
-    testCase(
-      "swiglu_backward",
-      `${length}${name}`,
-      { dout, gate, up, dgate: junk(length), dup: junk(length), ...n },
-      both,
-    ),
-    testCase(
-      "swiglu_backward",
-      `${length}${name} steep`,
-      { dout, gate: steep, up, dgate: junk(length), dup: junk(length), ...n },
-      both,
-    ),
-    testCase(
-      "swiglu_backward",
-      `${length}${name} and forward`,
-      { dout, gate, up, dgate: junk(length), dup: junk(length), activated: junk(length), ...n },
-      { ...both, activated: relative() },
-    ),
-    testCase(
-      "swiglu_backward",
-      `${length}${name} in place`,
-      { dout, gate: inGate, up: inUp, dgate: inGate, dup: inUp, ...n },
-      both,
-    ),
+    forward("", {}),
+    forward(" steep", { gate: steep }),
+    forward(" into gate", { gate: inGate, out: inGate }),
+    forward(" into up", { up: inUp, out: inUp }),
+    backward("", {}),
+    backward(" steep", { gate: steep }),
+    backward(" and forward", { activated: junk(n) }),
+    backward(" in place", { gate: inGate, up: inUp, dgate: inGate, dup: inUp }),
   ];
 }
