@@ -142,7 +142,7 @@ onAll("a closed device can be closed again and does nothing else", async (device
 });
 
 Deno.test("the reference device detects views of freed tensors and wrong indices", async () => {
-  const device = createReferenceDevice();
+  using device = createReferenceDevice();
   const whole = device.create("float", 128, "whole"), view = whole.view(64, 64);
   const index = upload(device, Uint32Array.of(3)), out = device.create("float", 64, "out");
   const gather = { table: whole, index, out, rows: 1, d: 64 };
@@ -150,7 +150,6 @@ Deno.test("the reference device detects views of freed tensors and wrong indices
   device.free(whole);
   assert.throws(() => device.run("fill", { out: view, n: 1, value: 1 }), /"whole".*freed/);
   await assert.rejects(() => device.read(view), RgxError);
-  device.close();
 });
 
 Deno.test("devices are created by name", async () => {

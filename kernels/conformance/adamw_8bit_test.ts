@@ -170,7 +170,7 @@ function inputs(n: number) {
 }
 
 testOnEveryDevice("a step equals the reference in float64", async (device) => {
-  const reference = createReferenceDevice({ float: "f64" });
+  using reference = createReferenceDevice({ float: "f64" });
   for (const n of SIZES) {
     const { param, grad, moments } = inputs(n), what = `${n} elements on ${device.name}`;
     const run = (on: Device) => step(on, 3, param, grad, moments, SETTINGS, 0.37);
@@ -184,7 +184,6 @@ testOnEveryDevice("a step equals the reference in float64", async (device) => {
     assertCodes(found.m, bytes(want.m), `${what}: m`);
     assertCodes(found.v, bytes(want.v), `${what}: v`);
   }
-  reference.close();
 });
 
 Deno.test("a step has the same bits for every number of threads", async () => {

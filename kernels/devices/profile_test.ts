@@ -5,7 +5,7 @@ import { formatTimes } from "./times.ts";
 import { createWasmDevice } from "./wasm/device.ts";
 
 Deno.test("a profiled device counts calls, floating point operations and bytes", async () => {
-  const device = await createWasmDevice({ threads: 1 });
+  using device = await createWasmDevice({ threads: 1 });
   const table = profile(device);
   const a = device.create("float", 6, "a"), b = device.create("float", 12, "b");
   const out = device.create("float", 8, "out");
@@ -22,7 +22,6 @@ Deno.test("a profiled device counts calls, floating point operations and bytes",
   );
   const [line] = formatTimes([{ ...row, milliseconds: 2 }]);
   assert.match(line!, /^matmul +100\.0 % +2\.00 ms +2 x +0\.0 GFLOP/);
-  device.close();
 });
 
 Deno.test("each call is printed without a share, and the table after the total", async () => {

@@ -53,7 +53,7 @@ Deno.test("random allocations never overlap, and the freed blocks merge to one",
 });
 
 Deno.test("memory use stays constant when steps repeat, and bytes are counted", async () => {
-  const device = await createWasmDevice({ threads: 1 });
+  using device = await createWasmDevice({ threads: 1 });
   const step = () => {
     const tensors = [1000, 5, 70_000, 64, 1000].map((n, i) => device.create("float", n, `t${i}`));
     const addresses = tensors.map((tensor) => device.pointer(tensor));
@@ -67,11 +67,10 @@ Deno.test("memory use stays constant when steps repeat, and bytes are counted", 
   assert.equal(device.peakBytes, 4 * 72_069);
   device.resetPeak();
   assert.equal(device.peakBytes, 0);
-  device.close();
 });
 
 Deno.test("the host reads and writes the elements of a tensor directly", async () => {
-  const device = await createWasmDevice({ threads: 2 });
+  using device = await createWasmDevice({ threads: 2 });
   const whole = device.create("float", 200, "whole"), part = whole.view(64, 100);
   device.write(part, Float32Array.from({ length: 100 }, (_, i) => i));
   const direct = device.direct!(part);
@@ -80,11 +79,10 @@ Deno.test("the host reads and writes the elements of a tensor directly", async (
   device.run("add", { a: part, b: part, out: part, n: 100 });
   assert.equal((await device.read(whole, 67, 1))[0], 14);
   assert.equal(device.direct!(part)[3], 14);
-  device.close();
 });
 
 Deno.test("memory grows on demand, and running out names the tensor and its size", async () => {
-  const device = await createWasmDevice({ threads: 1 });
+  using device = await createWasmDevice({ threads: 1 });
   const big = device.create("float", 100 << 20, "big");
   device.write(big, Float32Array.of(3), (100 << 20) - 1);
   assert.deepEqual(await device.read(big, (100 << 20) - 2), Float32Array.of(0, 3));
@@ -95,7 +93,6 @@ Deno.test("memory grows on demand, and running out names the tensor and its size
   const after = device.create("float", 10, "still works");
   device.free(after);
   device.free(big);
-  device.close();
 });
 
 Deno.test("no block ends at the last 32-bit address", () => {
@@ -131,7 +128,7 @@ Deno.test("every unit of a job is run, for many threads and few units", async ()
 });
 
 Deno.test("threads see memory that grew after they started", async () => {
-  const device = await createWasmDevice({ threads: 3 });
+  using device = await createWasmDevice({ threads: 3 });
   await device.ready();
   for (let i = 0; i < 60; i++) {
     const n = 64 * 20_000;
@@ -140,7 +137,6 @@ Deno.test("threads see memory that grew after they started", async () => {
     device.parallel({ kernel: "zero", units: n / 16, grain: 100, args: { target: x } });
     assert.ok(device.f32(x).every((value) => value === 0));
   }
-  device.close();
 });
 
 Deno.test("a kernel that traps in any thread is named in the error", async () => {
@@ -160,7 +156,7 @@ Deno.test("a kernel that traps in any thread is named in the error", async () =>
 });
 
 Deno.test("a kernel that traps only in a worker does not block the caller", async () => {
-  const device = await createWasmDevice({ threads: 2, module: await failingKernels() });
+  using device = await createWasmDevice({ threads: 2, module: await failingKernels() });
   await device.ready();
   const job = { args: { at: device.create("u32", 16, "at") }, scratchBytes: 64 };
   device.parallel({ ...job, kernel: "remember", units: 1, grain: 1 });
@@ -173,7 +169,6 @@ Deno.test("a kernel that traps only in a worker does not block the caller", asyn
     },
     (error) => error instanceof RgxError && /"fail_elsewhere" failed/.test(error.message),
   );
-  device.close();
 });
 
 Deno.test("no work is lost when jobs follow one another quickly", async () => {
@@ -194,7 +189,7 @@ Deno.test("no work is lost when jobs follow one another quickly", async () => {
 });
 
 Deno.test("a job with invalid units or grain is an error, and the next one runs", async () => {
-  const device = await createWasmDevice({ threads: 2 });
+  using device = await createWasmDevice({ threads: 2 });
   const x = device.create("float", 64, "x"), args = { target: x };
   const good = { kernel: "zero", units: 4, grain: 1, args };
   for (
@@ -208,13 +203,11 @@ Deno.test("a job with invalid units or grain is an error, and the next one runs"
   device.f32(x).fill(1);
   device.parallel(good);
   assert.ok(device.f32(x).every((value) => value === 0));
-  device.close();
 });
 
 Deno.test("a wrong kernel name is an error", async () => {
-  const device = await createWasmDevice({ threads: 1 });
+  using device = await createWasmDevice({ threads: 1 });
   assert.throws(() => device.parallel({ kernel: "nothing", units: 1, grain: 1, args: {} }));
-  device.close();
 });
 
 Deno.test("an invalid number of threads is refused", async () => {

@@ -124,7 +124,7 @@ Deno.test("operations of all kinds give the same bits when they share stages", a
   const cases = all.filter((_, i) => i % 3 === 0);
   const order = cases.map((_, i) => cases[i * 389 % cases.length]!);
   assert.equal(new Set(order).size, cases.length);
-  const alone = await createWasmDevice({ threads: 1 }),
+  using alone = await createWasmDevice({ threads: 1 }),
     device = await createWasmDevice({ threads: 3 });
   await device.ready();
   for (let i = 0; i < order.length; i += 30) {
@@ -142,7 +142,6 @@ Deno.test("operations of all kinds give the same bits when they share stages", a
     recording.free();
     for (const tensor of uploads.flatMap(({ tensors }) => tensors)) device.free(tensor);
   }
-  alone.close();
   device.close();
 });
 
@@ -159,7 +158,7 @@ function uploaded(device: Device, args: object) {
 }
 
 Deno.test("nothing runs during recording, and other device methods are refused", async () => {
-  const device = await createWasmDevice({ threads: 2 });
+  using device = await createWasmDevice({ threads: 2 });
   const x = device.create("float", N, "x"), y = device.create("float", N, "y");
   const recording = device.record!(() => device.run("fill", { out: x, n: N, value: 3 }))!;
   assert.ok((await device.read(x)).every((value) => value === 0));
@@ -173,11 +172,10 @@ Deno.test("nothing runs during recording, and other device methods are refused",
   assert.throws(() => device.record!(() => device.run("fill", { out: x, n: -1, value: 0 })));
   device.run("fill", { out: y, n: N, value: 4 });
   assert.ok((await device.read(y)).every((value) => value === 4));
-  device.close();
 });
 
 Deno.test("freeing a tensor drops its recordings and frees their memory", async () => {
-  const device = await createWasmDevice({ threads: 2 });
+  using device = await createWasmDevice({ threads: 2 });
   const addresses = new Set<number>();
   for (let round = 0; round < 50; round++) {
     const [a, b, out] = ["a", "b", "out"].map((name) => device.create("float", N * N, name));
@@ -196,11 +194,10 @@ Deno.test("freeing a tensor drops its recordings and frees their memory", async 
     device.free(out!);
   }
   assert.equal(addresses.size, 1, "every round finds the same memory");
-  device.close();
 });
 
 Deno.test("hundreds of recordings share their scratch", async () => {
-  const device = await createWasmDevice({ threads: 4 });
+  using device = await createWasmDevice({ threads: 4 });
   const vocab = 2 ** 17, count = 200, big = 4 * vocab;
   const logits = device.create("float", big, "logits"), out = device.create("float", big, "out");
   const [counters, tokens] = [5, 1].map((width) => device.create("u32", width * count, "rows"));
@@ -229,19 +226,18 @@ Deno.test("hundreds of recordings share their scratch", async () => {
   for (const recording of recordings) recording.free();
   lone.run();
   lone.free();
-  device.close();
 });
 
 Deno.test("operations that read on the host or use outside weights are not recorded", async () => {
-  const device = await createWasmDevice({ threads: 1, weightRoom: 0 });
+  using device = await createWasmDevice({ threads: 1, weightRoom: 0 });
   const table = device.create("float", N, "table", "weight"), x = device.create("float", N, "x");
   assert.equal(device.record!(() => device.run("copy", { src: table, out: x, n: N })), null);
   device.run("copy", { src: table, out: x, n: N });
-  device.close();
 });
 
 Deno.test("when memory is short, operations are not recorded but still run", async () => {
-  const device = await createWasmDevice({ threads: 2 }), x = device.create("float", N, "x");
+  using device = await createWasmDevice({ threads: 2 });
+  const x = device.create("float", N, "x");
   for (let length = 2 ** 29; length >= 16;) {
     try {
       device.create("float", length, "all there is");
@@ -254,7 +250,6 @@ Deno.test("when memory is short, operations are not recorded but still run", asy
   assert.equal(device.record!(fill), null);
   fill();
   assert.ok((await device.read(x)).every((value) => value === 3));
-  device.close();
 });
 
 Deno.test("a trap in a program names the kernel in the error; the next run works", async () => {

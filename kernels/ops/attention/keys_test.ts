@@ -74,7 +74,7 @@ Deno.test("rows whose earlier keys exist get the same bits as in the whole promp
 });
 
 Deno.test("keys apart from the rows are refused together with a window", async () => {
-  const device = await createWasmDevice({ threads: 1 });
+  using device = await createWasmDevice({ threads: 1 });
   const tensor = upload(device, new Float32Array(2)), words = upload(device, new Uint32Array(5));
   assert.throws(() =>
     device.run("attention", {
@@ -94,5 +94,4 @@ Deno.test("keys apart from the rows are refused together with a window", async (
       scale: 1,
       window: 3,
     }), { name: "RgxError", message: /window is 3, expected no keys beside it/ });
-  device.close();
 });

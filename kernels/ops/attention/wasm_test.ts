@@ -69,7 +69,7 @@ const rowsOf = (data: HostArray, width: number, from: number, to: number) =>
   data.slice(from * width, to * width);
 
 Deno.test("a branch gets the same bits among others as alone with its prompt", async () => {
-  const device = await createWasmDevice({ threads: 1 });
+  using device = await createWasmDevice({ threads: 1 });
   const prompt = 131, lengths = [7, 1, 120, 33];
   const group = packLengths([[5, [3]], [prompt, lengths]]);
   const inputs = randomInputs(group.rows);
@@ -88,11 +88,10 @@ Deno.test("a branch gets the same bits among others as alone with its prompt", a
     }
     begin += length;
   }
-  device.close();
 });
 
 Deno.test("NaN spreads within its group and to no other", async () => {
-  const device = await createWasmDevice({ threads: 1 });
+  using device = await createWasmDevice({ threads: 1 });
   const layout = packLengths([[9, [20, 3]], [40, [11, 60]]]);
   const inputs = randomInputs(layout.rows);
   const clean = await attend(device, layout, inputs);
@@ -103,11 +102,10 @@ Deno.test("NaN spreads within its group and to no other", async () => {
     assert.ok(sameBits(other(clean.get(name)!), other(dirty.get(name)!)), `${name} elsewhere`);
     assert.ok(dirty.get(name)!.some(Number.isNaN), `${name} of the group`);
   }
-  device.close();
 });
 
 Deno.test("more query heads per key head than a tile holds are refused", async () => {
-  const device = await createWasmDevice({ threads: 1 });
+  using device = await createWasmDevice({ threads: 1 });
   const tensor = upload(device, new Float32Array(256));
   const words = upload(device, Uint32Array.of(0, 1, 0, 0, 1));
   assert.throws(() =>
@@ -126,5 +124,4 @@ Deno.test("more query heads per key head than a tile holds are refused", async (
       headDim: 2,
       scale: 1,
     }), { name: "RgxError", message: /128 query heads over 1 key heads, at most 96/ });
-  device.close();
 });

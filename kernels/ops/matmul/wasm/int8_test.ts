@@ -37,8 +37,8 @@ async function product(
 }
 
 Deno.test("the bits of a row depend neither on other rows nor on the threads", async () => {
-  const device = await createWasmDevice({ threads: 1 });
-  const two = await createWasmDevice({ threads: 2 });
+  using device = await createWasmDevice({ threads: 1 });
+  using two = await createWasmDevice({ threads: 2 });
   await two.ready();
   for (const type of INT8_ACTIVATIONS) {
     const random = stream(`company ${type}`);
@@ -52,12 +52,10 @@ Deno.test("the bits of a row depend neither on other rows nor on the threads", a
       assert.ok(sameBits(found, expected), `${type}: rows ${first} … ${first + count}`);
     }
   }
-  device.close();
-  two.close();
 });
 
 Deno.test("NaN and Infinity change their row and no other", async () => {
-  const device = await createWasmDevice({ threads: 1 });
+  using device = await createWasmDevice({ threads: 1 });
   const weight = randomStored(stream("none"), "q4_1", n, k);
   for (const bad of [NaN, Infinity]) {
     const rows = normals(stream("rows"), 3 * k);
@@ -67,11 +65,10 @@ Deno.test("NaN and Infinity change their row and no other", async () => {
       assert.equal(Number.isFinite(found[i]!), Math.floor(i / n) !== 1, `element ${i}, ${bad}`);
     }
   }
-  device.close();
 });
 
 Deno.test("a block of numbers near zero becomes zeros", async () => {
-  const device = await createWasmDevice({ threads: 1 });
+  using device = await createWasmDevice({ threads: 1 });
   const weight = randomStored(stream("none"), "q4_1", n, k), rows = normals(stream("rows"), 3 * k);
   for (const [row, size] of [1e-37, 1e-40, 0].entries()) {
     for (let i = 0; i < 32; i++) rows[row * k + i] = (i % 2 ? 1 : -1) * size;
@@ -88,11 +85,10 @@ Deno.test("a block of numbers near zero becomes zeros", async () => {
     await product(device, "q4_1", without, weight),
   ];
   assert.deepEqual(a, b);
-  device.close();
 });
 
 Deno.test("int8 activations are refused for other types of weights", () => {
-  const device = createReferenceDevice();
+  using device = createReferenceDevice();
   const a = device.create("float", 64, "a"), out = device.create("float", 64, "out");
   const q4 = upload(device, randomStored(stream("q4"), "q4_0", 1, 64));
   const q8 = upload(device, randomStored(stream("q8"), "q8_0", 1, 64));
@@ -114,7 +110,6 @@ Deno.test("int8 activations are refused for other types of weights", () => {
     /weightType.*q8_0.*one of q4_0, q4_1, q4_k/,
   );
   assert.throws(() => run({ b: a }), /weightType.*absent/);
-  device.close();
 });
 
 testOnWebgpu(

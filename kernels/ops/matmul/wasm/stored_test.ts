@@ -10,6 +10,12 @@ function shape(type: WeightType) {
   return { n: 40, k: Math.ceil(704 / blockOf(type)) * blockOf(type) };
 }
 
+const ADAPTED = [
+  ["float32", undefined],
+  ["float32", "q4_1"],
+  ["bfloat16", "q4_1"],
+] as const;
+
 /** A length of rows that is more than is widened at once; whole blocks of every type. */
 const LONG = 2304;
 
@@ -32,7 +38,7 @@ async function product(
 
 Deno.test("the bits of a row are the same for three rows and more; of a steady device, for any", async () => {
   const parts = [[0, 3], [5, 16], [390, 7], [100, 97], [8, 300], [9, 1], [20, 2]] as const;
-  const device = await createWasmDevice({ threads: 1 });
+  using device = await createWasmDevice({ threads: 1 });
   for (const type of WEIGHT_TYPES) {
     for (const size of [shape(type), { n: 40, k: LONG }]) {
       const { n, k } = size, random = stream(`company ${type}`);
@@ -51,11 +57,10 @@ Deno.test("the bits of a row are the same for three rows and more; of a steady d
       }
     }
   }
-  device.close();
 });
 
 Deno.test("one row and two give the same bits", async () => {
-  const device = await createWasmDevice({ threads: 1 });
+  using device = await createWasmDevice({ threads: 1 });
   for (const type of WEIGHT_TYPES) {
     const { n, k } = shape(type), random = stream(`two ${type}`);
     const weight = randomStored(random, type, n, k), rows = normals(random, 2 * k);
@@ -65,32 +70,36 @@ Deno.test("one row and two give the same bits", async () => {
       assert.ok(sameBits(alone, both.subarray(row * n, (row + 1) * n)), `${type}: row ${row}`);
     }
   }
-  device.close();
 });
 
 Deno.test("a product that adds an adapter's has the bits of two products", async () => {
   const random = stream("adapters");
   for (const native of [true, false]) {
     const device = await createWasmDevice({ threads: 2, native });
-    for (const computeDtype of ["float32", "bfloat16"] as const) {
-      device.computeDtype = computeDtype;
-      for (const m of [5, 16, 100, 300]) {
-        for (const [n, r] of [[192, 16], [70, 8], [33, 40]] as const) {
-          const k = 256, made = { m, n, k, transB: true, weightType: "q4_1" as const };
-          const a = upload(device, normals(random, m * k));
-          const b = upload(device, randomStored(random, "q4_1", n, k));
-          const xa = upload(device, normals(random, m * r));
-          const loraB = upload(device, normals(random, n * r));
-          const together = upload(device, new Float32Array(m * n));
-          const apart = upload(device, new Float32Array(m * n));
-          device.run("matmul", { ...made, a, b, out: together, xa, loraB, r, loraScale: 1.7 });
-          device.run("matmul", { ...made, a, b, out: apart });
+    for (const [dtype, weightType] of ADAPTED) {
+      device.computeDtype = dtype;
+      for (const m of [5, 16, 37, 100, 300]) {
+        for (const [n, r] of [[192, 16], [70, 8], [33, 40], [50, 6]] as const) {
+          const k = 256, make = (length: number) => upload(device, normals(random, length));
+          const a = make(m * k), xa = make(m * r), loraB = make(n * r), out = make(m * n);
+          const b = weightType === undefined
+            ? make(n * k)
+            : upload(device, randomStored(random, weightType, n, k));
+          const shape = {
+            m,
+            n,
+            k,
+            transB: true,
+            ...(weightType === undefined ? {} : { weightType }),
+          };
+          device.run("matmul", { ...shape, a, b, out, xa, loraB, r, loraScale: 1.7 });
+          const together = await device.read(out);
+          device.run("matmul", { ...shape, a, b, out });
           const alone = { m, n, k: r, transB: true, alpha: 1.7, accumulate: true };
-          device.run("matmul", { ...alone, a: xa, b: loraB, out: apart });
-          const [found, expected] = [await device.read(together), await device.read(apart)];
-          const which = `${device.tiles}, ${computeDtype}, ${m}×${n}×${k}, r ${r}`;
-          assert.ok(sameBits(found as Float32Array, expected as Float32Array), which);
-          for (const tensor of [a, b, xa, loraB, together, apart]) device.free(tensor);
+          device.run("matmul", { ...alone, a: xa, b: loraB, out });
+          const which = `${device.tiles}, ${dtype}, ${weightType}, ${m}×${n}×${k}, r ${r}`;
+          assert.ok(sameBits(together, await device.read(out)), which);
+          for (const tensor of [a, b, xa, loraB, out]) device.free(tensor);
         }
       }
     }
