@@ -5,6 +5,9 @@ import type { RunConfig } from "../configs/schema/run_config.ts";
 import { options, refuses, run, sbatch, standIns } from "./testing.ts";
 import { slurmScript, type TrainScriptOptions, trainTemplate } from "./train_script.ts";
 
+const quickstart = (more: TrainScriptOptions = {}) =>
+  slurmScript("quickstart", "acct", { ...options, ...more });
+
 Deno.test("without flags a job requests the documented resources", async () => {
   const { text, jobName, logs, notes } = await slurmScript(
     "leg_counting_qwen7b",
@@ -101,12 +104,12 @@ Deno.test("a job asks for what its plan says, where the user does not say it", a
     return Promise.resolve({ cpus: 6, memory: 5.5 * 2 ** 30 });
   };
   const sweep = ["training.learning_rate=1e-6,2e-6"];
-  const byPlan = await slurmScript("quickstart", "acct", { ...options, sweep, plan });
+  const byPlan = await quickstart({ sweep, plan });
   assert.deepEqual(planned, ["0.000001", "0.000002"]);
   assert.deepEqual(byPlan.notes, ["a note"]);
   const lines = sbatch(byPlan.text);
   assert.ok(lines.includes("--cpus-per-task=6") && lines.includes("--mem=6G"), lines.join());
-  const said = await slurmScript("quickstart", "acct", { ...options, plan, cpus: 2, memory: "1G" });
+  const said = await quickstart({ plan, cpus: 2, memory: "1G" });
   const own = sbatch(said.text);
   assert.ok(own.includes("--cpus-per-task=2") && own.includes("--mem=1G"), own.join());
   assert.match(said.notes.join(), /1G of memory is less than the 6G that the plan asks for/);
@@ -115,7 +118,7 @@ Deno.test("a job asks for what its plan says, where the user does not say it", a
 test.inFolder("a line of the setup that fails ends the job; variables that it sets are kept", async (folder) => {
   const PATH = await standIns(folder, { srun: 'echo "srun $SET"' });
   const job = async (...setup: string[]) => {
-    const script = await slurmScript("quickstart", "acct", { ...options, setup, requeue: false });
+    const script = await quickstart({ setup, requeue: false });
     return await run(["bash", "-c", script.text], { env: { PATH, SLURM_JOB_ID: "7" } });
   };
   const { code, out } = await job("export SET=1 # kept", "true\ntrue");
@@ -124,7 +127,7 @@ test.inFolder("a line of the setup that fails ends the job; variables that it se
   assert.deepEqual([failed.code, failed.out], [1, ""]);
   assert.match(failed.err, /this line of its setup failed: cat \/no\/such\/file/);
   const modules = ["cuda"];
-  const { text } = await slurmScript("quickstart", "acct", { ...options, modules });
+  const { text } = await quickstart({ modules });
   const missing = await run(["bash", "-c", text], { env: { PATH, SLURM_JOB_ID: "7" } });
   assert.equal(missing.code, 1);
   assert.match(missing.err, /setup failed: module load cuda/);
@@ -138,7 +141,7 @@ test.inFolder("in a container the program sees the job's folder and the cache of
   });
   const job = async (more: TrainScriptOptions) => {
     const apptainer = `${folder}/rgx.sif`;
-    const { text } = await slurmScript("quickstart", "acct", { ...options, apptainer, ...more });
+    const { text } = await quickstart({ apptainer, ...more });
     await assertCleanShell(text);
     const env = { PATH, SLURM_JOB_ID: "7", HF_HOME: "/scratch/hf", HF_HUB_CACHE: "" };
     return (await run(["bash", "-c", text], { env })).out;
@@ -162,19 +165,9 @@ test.inFolder("in a container the program sees the job's folder and the cache of
   await refuses(() => job({ apptainer: `${folder}/a,b.sif` }), ["misreads a comma or colon"]);
 });
 
-Deno.test("a run with use_cpu asks for no graphics card", async () => {
-  const job = (more: TrainScriptOptions) =>
-    slurmScript("quickstart", "acct", { ...options, args: ["use_cpu=true"], ...more });
-  const { text } = await job({});
-  assert.doesNotMatch(text, /--gres|--gpus/);
-  assert.match(text, /train quickstart use_cpu=true --device wasm /);
-  await refuses(() => job({ device: "webgpu" }), ["--device webgpu: training.use_cpu is true"]);
-});
-
 Deno.test("a run may be named after its job", async () => {
   const args = ["logging.run_name=words-${oc.env:SLURM_JOB_ID}"];
-  const { text } = await slurmScript("quickstart", "acct", {
-    ...options,
+  const { text } = await quickstart({
     env: { SLURM_JOB_ID: "7" }, // written within another job
     args,
   });
@@ -185,21 +178,28 @@ Deno.test("a run may be named after its job", async () => {
 });
 
 Deno.test("a job on the CPU asks for no card", async () => {
-  const script = async (more: TrainScriptOptions) => {
-    const { text, notes } = await slurmScript("quickstart", "acct", { ...options, ...more });
-    const cards = sbatch(text).filter((option) => option.startsWith("--gres")).join();
-    return `${cards} ${notes.join()}`;
-  };
-  assert.equal(await script({}), "--gres=gpu:1 ");
-  assert.equal(await script({ gpus: 0 }), " ");
-  assert.equal(await script({ device: "wasm" }), " ");
-  assert.match(await script({ time: "08:00" }), /minutes and seconds to SLURM/);
-  assert.match(await script({ device: "wasm", gpus: 2 }), /^ --device wasm uses no graphics card/);
+  const cases: [TrainScriptOptions, cardsAndNotes: RegExp][] = [
+    [{}, /^--gres=gpu:1 $/],
+    [{ gpus: 0 }, /^ $/],
+    [{ device: "wasm" }, /^ $/],
+    [{ time: "08:00" }, /minutes and seconds to SLURM/],
+    [{ device: "wasm", gpus: 2 }, /^ --device wasm uses no graphics card/],
+    [{ args: ["use_cpu=true"] }, /^ $/],
+  ];
+  for (const [more, expected] of cases) {
+    const { text, notes } = await quickstart(more);
+    const cards = sbatch(text).filter((option) => /^--(gres|gpus)/.test(option)).join();
+    assert.match(`${cards} ${notes.join()}`, expected);
+  }
+  const args = ["use_cpu=true"];
+  assert.match((await quickstart({ args })).text, /train quickstart use_cpu=true --device wasm /);
+  await refuses(() => quickstart({ args, device: "webgpu" }), [
+    "--device webgpu: training.use_cpu is true",
+  ]);
 });
 
 Deno.test("a search is one array with different values, names and folders", async () => {
-  const { text } = await slurmScript("quickstart", "acct", {
-    ...options,
+  const { text } = await quickstart({
     sweep: ["training.learning_rate=1e-4,2e-4", "training.num_generations=8,16"],
     array: "1-3%2",
   });
@@ -215,7 +215,7 @@ Deno.test("a search is one array with different values, names and folders", asyn
   );
   assert.match(text, /set -- training\.learning_rate=1e-4 training\.num_generations=16 /);
   await assertCleanShell(text);
-  const seeds = await slurmScript("quickstart", "acct", { ...options, array: "0,2" });
+  const seeds = await quickstart({ array: "0,2" });
   assert.match(
     seeds.text,
     /2\) run=\.\/experiments\/quickstart_seed-44 && set -- training\.seed=44/,
@@ -223,8 +223,7 @@ Deno.test("a search is one array with different values, names and folders", asyn
 });
 
 Deno.test("a user's template is filled in and checked for mistakes SLURM ignores", async () => {
-  const fromTemplate = (text: string) =>
-    slurmScript("quickstart", "acct", { ...options, template: { name: "own.sh", text } });
+  const fromTemplate = (text: string) => quickstart({ template: { name: "own.sh", text } });
   const { text } = await fromTemplate(
     "#!/bin/sh\n{{sbatch}}\ncd {{work_dir}}\n{{program}} train {{config}}\n",
   );
@@ -232,18 +231,15 @@ Deno.test("a user's template is filled in and checked for mistakes SLURM ignores
   assert.match(text, /cd \/tmp\n\/opt\/rgx train quickstart\n$/);
   assert.equal(
     (await fromTemplate(trainTemplate())).text,
-    (await slurmScript("quickstart", "acct", options)).text,
+    (await quickstart()).text,
   );
   const spaced = await fromTemplate("#!/bin/sh\n{{ sbatch }}\ntrain {{ config }}\n");
   assert.match(spaced.text, /^train quickstart$/m);
   // For a job that is not requeued, the printed template's part for requeuing is left out too.
-  const once = { ...options, requeue: false };
+  const template = { name: "own.sh", text: trainTemplate() };
   assert.equal(
-    (await slurmScript("quickstart", "acct", {
-      ...once,
-      template: { name: "own.sh", text: trainTemplate() },
-    })).text,
-    (await slurmScript("quickstart", "acct", once)).text,
+    (await quickstart({ requeue: false, template })).text,
+    (await quickstart({ requeue: false })).text,
   );
   const cases: [string, string][] = [
     ["#!/bin/sh\r\n{{sbatch}}\n{{config}}", "CRLF"],
@@ -268,7 +264,7 @@ Deno.test("what cannot run is refused before anything is written", async () => {
     [{ gpuType: "a100:8" }, ["--gpu-type"]],
     [{ time: "four hours" }, ["--time four hours: is no time"]],
     [{ memory: "320" }, ["--memory 320: has no unit"]],
-    [{ warn: 9000 }, ["--warn 9000"]],
+    [{ warn: 9000 }, ["--warn 9000", "at most 7200 seconds"]],
     [{ workDir: "/no/such" }, ["--work-dir /no/such: there is no such folder"]],
     [{ workDir: "/dev/null" }, ["--work-dir /dev/null: is no folder"]],
     [{ jobName: "a b" }, ['--job-name "a b"']],

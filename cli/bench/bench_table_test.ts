@@ -2,29 +2,31 @@
 import assert from "node:assert/strict";
 import { averages } from "../../bench/results/summarize.ts";
 import { allTasksFile } from "../../bench/results/testing.ts";
-import type { AllTasksResultFile } from "../../bench/results/result_file.ts";
+import type { AllTasksResultFile, PairedComparison } from "../../bench/results/result_file.ts";
 import { csvTable, textReport } from "./bench_table.ts";
 
 const TRAINED = "experiments/leg_counting_qwen7b/checkpoint-450", BASE = "Qwen/Qwen2.5-7B-Instruct";
 
+/** The results of these numbers of right answers, with their averages. */
+function measured(right: Parameters<typeof allTasksFile>[0]): AllTasksResultFile {
+  const file = allTasksFile(right);
+  file.average = averages(file.tasks);
+  return file;
+}
+
+/** Of 50 problems, each model answers some that the other does not. */
+const comparison = (task: string, first: string, second: string): PairedComparison => {
+  const counts = { n: 50, only_first: 1, only_second: 11 };
+  return { task, first, second, ...counts, difference: 0.2, ci95: [0.05, 0.3], p_value: 0.006 };
+};
+
 function result(samples: boolean): AllTasksResultFile {
-  const file = allTasksFile({
+  const file = measured({
     gsm_symbolic: { [TRAINED]: 40, [BASE]: 30 },
     letter_counting: { [TRAINED]: 10, [BASE]: 20 },
   });
-  file.average = averages(file.tasks);
   for (const task of Object.values(file.tasks)) {
-    task.comparisons = [{
-      task: task.task,
-      first: BASE,
-      second: TRAINED,
-      n: 50,
-      difference: 0.2,
-      ci95: [0.05, 0.3],
-      only_first: 1,
-      only_second: 11,
-      p_value: 0.006,
-    }];
+    task.comparisons = [comparison(task.task, BASE, TRAINED)];
     for (const model of Object.values(task.models)) {
       if (samples) {
         const pass_at = { 1: 0.5, 2: 0.6, 4: 0.7, 8: 0.8 };
@@ -66,8 +68,7 @@ Deno.test("several samples: the number of problems; all numbers are in the CSV",
 });
 
 Deno.test("letters of two columns count as two", () => {
-  const name = "模型".repeat(10), file = allTasksFile({ gcd: { [name]: 40, [`${name}二`]: 30 } });
-  file.average = averages(file.tasks);
+  const name = "模型".repeat(10), file = measured({ gcd: { [name]: 40, [`${name}二`]: 30 } });
   const narrow = textReport(file, 80);
   assert.match(narrow, /^task +n +model +accuracy$/m, "two names side by side take more than 80");
 });
@@ -83,26 +84,14 @@ Deno.test("empty columns are left out", () => {
 });
 
 Deno.test("a model that answered fewer problems than others shows how many", () => {
-  const file = allTasksFile({ gcd: { all: 40, few: 4 } });
-  file.average = averages(file.tasks);
+  const file = measured({ gcd: { all: 40, few: 4 } });
   Object.assign(file.tasks["gcd"]!.models["few"]!, { total: 7, too_long: 43 });
   assert.match(textReport(file, 200), /^gcd +50 +80\.0 ± [\d.]+ +8\.0 ± [\d.]+ \(n 7\)$/m);
 });
 
 Deno.test("models with the same last name get longer names everywhere", () => {
-  const file = allTasksFile({ gcd: { "a/model": 40, "b/model": 30 } });
-  file.average = averages(file.tasks);
-  file.tasks["gcd"]!.comparisons = [{
-    task: "gcd",
-    first: "a/model",
-    second: "b/model",
-    n: 50,
-    difference: -0.2,
-    ci95: [-0.3, -0.1],
-    only_first: 11,
-    only_second: 1,
-    p_value: 0.006,
-  }];
+  const file = measured({ gcd: { "a/model": 40, "b/model": 30 } });
+  file.tasks["gcd"]!.comparisons = [comparison("gcd", "a/model", "b/model")];
   const problems = [0, 1, 2, 3, 4, 5, 6];
   file.failures = [
     { model: "b/model", task: "lcm", error: "out of memory" },
@@ -116,8 +105,7 @@ Deno.test("models with the same last name get longer names everywhere", () => {
 });
 
 Deno.test("a lopsided interval is shown by its longer side", () => {
-  const file = allTasksFile({ gsm_symbolic: { [TRAINED]: 0, [BASE]: 25 } });
-  file.average = averages(file.tasks);
+  const file = measured({ gsm_symbolic: { [TRAINED]: 0, [BASE]: 25 } });
   const { models } = file.tasks["gsm_symbolic"]!;
   const [none, half] = [models[TRAINED]!, models[BASE]!].map(({ accuracy, ci95 }) => {
     const far = Math.max(accuracy - ci95[0], ci95[1] - accuracy);
@@ -128,7 +116,6 @@ Deno.test("a lopsided interval is shown by its longer side", () => {
 });
 
 Deno.test("an average over fewer tasks shows over how many", () => {
-  const file = allTasksFile({ gcd: { all: 40, few: 30 }, lcm: { all: 10 } });
-  file.average = averages(file.tasks);
+  const file = measured({ gcd: { all: 40, few: 30 }, lcm: { all: 10 } });
   assert.match(textReport(file, 200), /^average +50\.0 ± [\d.]+ +60\.0 ± [\d.]+ \(1 task\)$/m);
 });
