@@ -11,10 +11,41 @@ export type Env = (name: string) => string | undefined;
 export const processEnv: Env = (name) => Deno.env.get(name);
 
 /** A SLURM job, as its environment describes it. Sizes are in bytes; null = unknown. */
-export type SlurmJob = NonNullable<ReturnType<typeof slurmJob>>;
+export interface SlurmJob {
+  /** The id for squeue and scontrol: 123, or 123_4 for a task of an array. */
+  id: string;
+  /** The name of the job. */
+  name: string | null;
+  /** The partition of the queue that the job runs in. */
+  partition: string | null;
+  /** The nodes of the job in SLURM's short form: n[1-3]. */
+  nodeList: string | null;
+  /** SLURM's name of this node; null where it is none of the job's, as in a shell of salloc. */
+  node: string | null;
+  /** Number of nodes. */
+  nodes: number | null;
+  /** Number of tasks. Each task is a process. */
+  tasks: number | null;
+  /** The job's array, its index in the array, and the array's number of tasks; null: no array. */
+  array: { job: string; task: number; count: number | null } | null;
+  /** How often the job was requeued. */
+  restarts: number;
+  /** CPUs that were requested for a task. */
+  cpusPerTask: number | null;
+  /** CPUs of the job on this node; if several tasks are on the node, the share of one task. */
+  cpusOnNode: number | null;
+  /** Memory of the job on this node; null: no limit is reported. */
+  memory: number | null;
+  /** Indices of this node's GPUs that the job was given; null: SLURM reports none. */
+  gpus: string[] | null;
+  /** The end of the job in seconds since 1970; older versions of SLURM do not report it. */
+  endTime: number | null;
+  /** The folder from which the job was submitted. */
+  submitDir: string | null;
+}
 
 /** The job of this process, or null outside of a job. */
-export function slurmJob(env: Env = processEnv) {
+export function slurmJob(env: Env = processEnv): SlurmJob | null {
   const text = (name: string) => env(name) || null;
   const number = (name: string) => wholeNumber(env(name));
   const jobId = text("SLURM_JOB_ID");
@@ -26,37 +57,21 @@ export function slurmJob(env: Env = processEnv) {
   const gpus = text("SLURM_STEP_GPUS") ?? text("SLURM_JOB_GPUS");
   const onNode = number("SLURM_CPUS_ON_NODE");
   return {
-    /**
-     * The id for squeue and scontrol: 123, or 123_4 for a task of an array. In the last task of an
-     * array, SLURM_JOB_ID is the id of the array, which means all tasks.
-     */
+    // In the last task of an array, SLURM_JOB_ID is the id of the array, which means all tasks.
     id: array === null ? jobId : `${array.job}_${array.task}`,
     name: text("SLURM_JOB_NAME"),
-    /** The partition of the queue that the job runs in. */
     partition: text("SLURM_JOB_PARTITION"),
-    /** The nodes of the job in SLURM's short form: n[1-3]. */
     nodeList: text("SLURM_JOB_NODELIST") ?? text("SLURM_NODELIST"),
-    /** SLURM's name of this node; null where it is none of the job's, as in a shell of salloc. */
     node: text("SLURMD_NODENAME"),
-    /** Number of nodes. */
     nodes: number("SLURM_JOB_NUM_NODES") ?? number("SLURM_NNODES"),
-    /** Number of tasks. Each task is a process. */
     tasks: number("SLURM_NTASKS"),
-    /** The job's array, its index in the array, and the array's number of tasks. */
     array,
-    /** How often the job was requeued. */
     restarts: number("SLURM_RESTART_COUNT") ?? 0,
-    /** CPUs that were requested for a task. */
     cpusPerTask: number("SLURM_CPUS_PER_TASK"),
-    /** CPUs of the job on this node; if several tasks are on the node, the share of one task. */
     cpusOnNode: onNode === null ? null : Math.max(1, Math.floor(onNode / tasksOnNode(env))),
-    /** Memory of the job on this node; null: no limit is reported. */
     memory: memoryOf(env),
-    /** Indices of this node's GPUs that the job was given. */
-    gpus: gpus?.split(",").map((id) => id.trim()).filter((id) => id !== "") ?? null,
-    /** The end of the job in seconds since 1970; older versions of SLURM do not report it. */
+    gpus: gpus === null ? null : gpus.split(",").map((id) => id.trim()).filter((id) => id !== ""),
     endTime: number("SLURM_JOB_END_TIME"),
-    /** The folder from which the job was submitted. */
     submitDir: text("SLURM_SUBMIT_DIR"),
   };
 }

@@ -33,7 +33,10 @@ import type {
   JoinedModel,
 } from "./types.ts";
 
-/** The limits of a generation, and how it divides its time. */
+/**
+ * The limits of a generation, and how it divides its time.
+ * @internal
+ */
 export interface GeneratorLimits
   extends Omit<GenerationShape, keyof GenerationSizes | "slots" | "branchRows"> {
   /** Maximum number of bytes besides the copies of weights. At least one branch always runs. */

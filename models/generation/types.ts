@@ -21,6 +21,7 @@ export interface GenerateRequest {
   /**
    * For a turn of a dialogue: where the prompt has the model's earlier answers, in order. They then
    * have the keys that decoding makes, and those of the new answer stay for the next turn.
+   * @internal
    */
   answers?: readonly AnswerSpan[];
   /** Sampling options that differ from those of the other requests. */
