@@ -38,8 +38,8 @@ modelTest(
 );
 
 /**
- * A program that answers as a worker does, and dies when asked about the task "deadly", or after
- * one answer to "fragile".
+ * A program that answers as a worker does, and dies when asked about the task "deadly", the first
+ * time that it is asked about "unlucky", or after one answer to "fragile".
  */
 const MORTAL = `
 const line = await new Promise(async (resolve) => {
@@ -50,11 +50,20 @@ const line = await new Promise(async (resolve) => {
   }
 });
 const { sets, jobs } = JSON.parse(line);
+const firstTime = () => {
+  try {
+    Deno.mkdirSync(Deno.args[0]);
+    return true;
+  } catch {
+    return false;
+  }
+};
 console.log("a crashing library prints this");
 jobs.forEach((job, i) => {
   console.log(JSON.stringify({ type: "loading", job: i }));
   for (const { index, samples } of job.missing) {
     if (sets[job.set].label === "deadly") Deno.exit(9);
+    if (sets[job.set].label === "unlucky" && firstTime()) Deno.exit(9);
     for (const sample of samples) {
       const tokens = { completion_tokens: 1, prompt_tokens: 1 };
       const raw = { completion: "c", truncated: false, ...tokens, device: "d" };
@@ -79,7 +88,14 @@ async function onMortals(jobs: readonly Job[], workers = 1) {
   const answers = Array.from({ length: workers }, (): string[] => []), failures: string[] = [];
   await withFolder(async (folder) => {
     await Deno.writeTextFile(`${folder}/mortal.js`, MORTAL);
-    const command = [Deno.execPath(), "run", "--quiet", `${folder}/mortal.js`];
+    const command = [
+      Deno.execPath(),
+      "run",
+      "-A",
+      "--quiet",
+      `${folder}/mortal.js`,
+      `${folder}/died`,
+    ];
     const options = { devices: answers.map(() => "x"), threads: null, command };
     const listener = (worker: number) => (event: JobEvent) => {
       const name = `${event.job.model.name} ${event.job.set.label}`;
@@ -121,4 +137,6 @@ Deno.test("a process that dies is replaced as long as each answers something", a
   const endless = await onMortals([job(A, "fragile", 30)]);
   const failures = ["a fragile: its process ended (exit code 9)"];
   assert.deepEqual(endless, { answers: [numbers(11)], failures });
+  const once = await onMortals([job(A, "unlucky", 1)]);
+  assert.deepEqual(once, { answers: [["a unlucky 0"]], failures: [] }, "before the first answer");
 });

@@ -14,9 +14,11 @@ import { disk } from "./disk.ts";
 import { haul } from "./haul.ts";
 import { processes } from "./processes.ts";
 import { readers } from "./readers.ts";
+import { stray } from "./stray.ts";
 
 /** The parts by their names. */
 export const PARTS: Readonly<Record<string, (campaign: Campaign) => Promise<void>>> = {
+  stray,
   readers,
   processes,
   disk,

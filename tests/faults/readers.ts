@@ -1,15 +1,29 @@
 /**
- * Damaged files for the readers that have no such test beside them, as those of models, data and
- * configurations have. Each must be read, or refused with an RgxError of a readable length, within
- * some seconds and without a promise that nobody handles.
+ * Damaged files for every reader. Each must be read, or refused with an RgxError of a readable
+ * length, within some seconds and without a promise that nobody handles.
  */
 import assert from "node:assert/strict";
+import { gzipSync, zstdCompressSync } from "node:zlib";
+import { parquetWriteBuffer } from "hyparquet-writer";
 import { readResultFile } from "../../bench/results/result_file.ts";
 import { SampleStore } from "../../bench/results/sample_store.ts";
+import { loadConfig } from "../../configs/load.ts";
 import { RgxError } from "../../core/errors.ts";
+import { parseJsonObject } from "../../core/json_file.ts";
 import { RandomStream } from "../../core/philox.ts";
+import { readEntries } from "../../data/open_problems.ts";
+import { readHfConfig } from "../../models/architectures/hf_config.ts";
+import { parseGguf } from "../../models/formats/gguf/gguf.ts";
+import { ggufConfig } from "../../models/formats/gguf/gguf_config.ts";
+import { ggufRopeScaling } from "../../models/formats/gguf/rope_scaling.ts";
+import { ggufTokenizer } from "../../models/formats/gguf/gguf_tokenizer.ts";
+import { encodeTestGguf } from "../../models/formats/gguf/testing.ts";
+import { parseSafetensors } from "../../models/formats/safetensors/safetensors.ts";
+import { encodeSafetensors } from "../../models/formats/safetensors/safetensors_writer.ts";
 import { parseTorchFile } from "../../models/formats/torch/torch_file.ts";
+import { readPeftConfig } from "../../models/network/adapters/peft_adapter.ts";
 import { compileChatTemplate } from "../../models/tokenizers/chat_template.ts";
+import { tokenizerFromFiles } from "../../models/tokenizers/tokenizer.ts";
 import { findRuns } from "../../reports/dashboard/reading/find_runs.ts";
 import { readRunDetails, readRunInfo } from "../../reports/dashboard/reading/run_state.ts";
 import { readRunRecord } from "../../reports/run_report/run_record.ts";
@@ -30,12 +44,72 @@ const textOf = (bytes: Uint8Array) => new TextDecoder().decode(bytes);
 /** Longest time for one file, in milliseconds, on a machine that others use, too. */
 const LIMIT = 20_000;
 
+const QUESTIONS = Array.from({ length: 9 }, (_, i) => ({
+  question: `${i}, "${i}" + é =`,
+  answer: `${i}`,
+  tags: [{ a: [i, null] }],
+}));
+const LINES = bytesOf(QUESTIONS.map((row) => JSON.stringify(row)).join("\n"));
+const PARQUET = (codec: "UNCOMPRESSED" | "SNAPPY") =>
+  new Uint8Array(parquetWriteBuffer({
+    codec,
+    rowGroupSize: 4,
+    columnData: [
+      { name: "question", data: QUESTIONS.map(({ question }) => question), type: "STRING" },
+      { name: "answer", data: QUESTIONS.map(({ answer }) => answer), type: "STRING" },
+      { name: "tags", data: QUESTIONS.map(({ tags }) => tags), type: "JSON" },
+      { name: "score", data: QUESTIONS.map((_, i) => i / 3), type: "DOUBLE" },
+    ],
+  }));
+
+const GGUF = encodeTestGguf({
+  "general.architecture": ["string", "llama"],
+  "llama.block_count": ["u32", 1],
+  "llama.embedding_length": ["u32", 8],
+  "llama.feed_forward_length": ["u32", 16],
+  "llama.attention.head_count": ["u32", 2],
+  "llama.attention.layer_norm_rms_epsilon": ["f32", 1e-5],
+  "tokenizer.ggml.model": ["string", "gpt2"],
+  "tokenizer.ggml.pre": ["string", "gpt-2"],
+  "tokenizer.ggml.tokens": ["string", ["a", "b", "ab", "</s>", "Ġ"]],
+  "tokenizer.ggml.token_type": ["i32", [1, 1, 1, 3, 1]],
+  "tokenizer.ggml.merges": ["string", ["a b"]],
+  "tokenizer.ggml.eos_token_id": ["u32", 3],
+}, [
+  { name: "token_embd.weight", shape: [5, 8], typeId: 0, data: new Uint8Array(160).fill(7) },
+  { name: "b", shape: [2, 32], typeId: 8, data: new Uint8Array(68).fill(0x3c) },
+  { name: "k", shape: [256], typeId: 12, data: new Uint8Array(144).fill(0x31) },
+]);
+
+const TOKENIZER = {
+  added_tokens: [{ id: 3, content: "</s>", special: true, normalized: false }],
+  normalizer: { type: "NFC" },
+  pre_tokenizer: { type: "ByteLevel", add_prefix_space: false },
+  decoder: { type: "ByteLevel" },
+  model: { type: "BPE", vocab: { a: 0, b: 1, ab: 2, "</s>": 3, "Ġ": 4 }, merges: ["a b"] },
+};
+
 const TEMPLATE = `{%- macro say(x) %}{{ x | trim }}{% endmacro -%}
 {%- set ns = namespace(n=0) %}{% for m in messages if m.role != "x" %}{% set ns.n = ns.n + 1 %}
 {{- "<|" ~ m["role"] ~ "|>" + say(m.content)[:90] }}{% if not loop.last %}, {% endif %}
 {%- endfor %}
 {%- if add_generation_prompt %}<|assistant|>{{ ns.n // 2 }}
 {{- tools | tojson(indent=2) }}{% endif %}`;
+
+const CONFIG = `# a run
+model: {model_name_or_path: m, init: ~}
+task: chain_sum
+rewards: [{name: correctness, weight: 0.5}, format_answer]
+training: {learning_rate: 1e-3, max_steps: 5, loss_type: dapo} # how
+env: {X: "1"}
+data: {task_config: {min_terms: 2}}
+`;
+
+function useTokenizer(files: ReadonlyMap<string, string>): void {
+  const tokenizer = tokenizerFromFiles(files, "t"), ids = tokenizer.encode("ab ba</s> é");
+  assert.ok(ids.every(Number.isInteger));
+  tokenizer.decode(ids, { skipSpecialTokens: true });
+}
 
 /** What a run's folder of another user may hold. */
 async function readRunFolder(path: string, name: string, bytes: Uint8Array): Promise<void> {
@@ -57,6 +131,14 @@ async function readRunFolder(path: string, name: string, bytes: Uint8Array): Pro
 
 /** All readers, by the name of a file that each reads. */
 function allReaders(): Record<string, Reader> {
+  const table = (end: string, whole: Uint8Array): Record<string, Reader> => ({
+    [end]: {
+      whole,
+      read: async (_, path) => {
+        for (const { question } of await readEntries(path)) assert.equal(typeof question, "string");
+      },
+    },
+  });
   const ofRun = (name: string): Record<string, Reader> => ({
     [name]: {
       whole: Deno.readFileSync(goldenPath(`versions/run-1/${name}`)),
@@ -64,9 +146,49 @@ function allReaders(): Record<string, Reader> {
       isSlow: true,
     },
   });
+  const delimited = (by: string) =>
+    bytesOf(
+      `question${by}answer\n` + QUESTIONS.map(({ question, answer }) => {
+        return `"${question.replaceAll('"', '""')}"${by}${answer}\r\n`;
+      }).join(""),
+    );
   return {
+    ...table("lines.jsonl", LINES),
+    ...table("lines.jsonl.gz", gzipSync(LINES)),
+    ...table("lines.jsonl.zst", zstdCompressSync(LINES)),
+    ...table("list.json", bytesOf(JSON.stringify(QUESTIONS))),
+    ...table("table.csv", delimited(",")),
+    ...table("table.tsv", delimited("\t")),
+    ...table("plain.parquet", PARQUET("UNCOMPRESSED")),
+    ...table("packed.parquet", PARQUET("SNAPPY")),
     ...ofRun("run.json"),
     ...ofRun("metrics.jsonl"),
+    "model.safetensors": {
+      whole: encodeSafetensors([
+        { name: "a.b", dtype: "F32", shape: [3, 4], data: new Float32Array(12).fill(2) },
+        { name: "half", dtype: "BF16", shape: [2, 1], data: new Float32Array([1.5, -3]) },
+        { name: "step", dtype: "I64", shape: [], data: new BigInt64Array([7n]) },
+      ]),
+      read: async (bytes) => {
+        const file = await parseSafetensors(bytes, "x");
+        for (const { name, dtype } of file.tensors.values()) {
+          const { length } = await file.bytes(name);
+          assert.ok(length < bytes.length, "more than the file holds");
+          await (dtype === "I64" ? file.integers(name) : file.floats(name));
+        }
+      },
+    },
+    "model.gguf": {
+      whole: GGUF,
+      read: async (bytes) => {
+        const file = await parseGguf(bytes, "x");
+        for (const { name } of file.tensors.values()) await file.float32(name);
+        const tokenizer = ggufTokenizer(file);
+        if (tokenizer !== null) useTokenizer(tokenizer.files);
+        const tokens = { bosId: null, eosIds: [3], padId: null };
+        readHfConfig(ggufConfig(file, tokens, await ggufRopeScaling(file)), "x");
+      },
+    },
     "pytorch_model.bin": {
       whole: Uint8Array.from(
         atob(readGoldenJson<{ zip: string }>("torch_files.json").zip),
@@ -79,6 +201,10 @@ function allReaders(): Record<string, Reader> {
         }
       },
     },
+    "tokenizer.json": {
+      whole: bytesOf(JSON.stringify(TOKENIZER)),
+      read: (bytes) => useTokenizer(new Map([["tokenizer.json", textOf(bytes)]])),
+    },
     "chat_template.jinja": {
       whole: bytesOf(TEMPLATE),
       read: (bytes) => {
@@ -86,6 +212,22 @@ function allReaders(): Record<string, Reader> {
         template.render([{ role: "user", content: " Hi " }, { role: "assistant", content: "a" }]);
       },
     },
+    "config.json": {
+      whole: Deno.readFileSync(goldenPath("tiny-models/llama3/config.json")),
+      read: (bytes) => readHfConfig(parseJsonObject(textOf(bytes), "x"), "x"),
+    },
+    "adapter_config.json": {
+      whole: bytesOf(JSON.stringify({
+        peft_type: "LORA",
+        r: 8,
+        lora_alpha: 16,
+        target_modules: ["q_proj", "v_proj"],
+        rank_pattern: { "layers.0.q_proj": 4 },
+        use_dora: false,
+      })),
+      read: (bytes) => readPeftConfig(parseJsonObject(textOf(bytes), "x"), "x"),
+    },
+    "run.yaml": { whole: bytesOf(CONFIG), read: (_, path) => loadConfig(path) },
     "results.json": {
       whole: Deno.readFileSync(goldenPath("versions/results-1.json")),
       read: (_, path) => readResultFile(path),
