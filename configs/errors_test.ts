@@ -1,6 +1,6 @@
 /** The exact text of every error: position, key, what was found, what is allowed. */
 import assert from "node:assert/strict";
-import { assertRefusals, assertRefused, errorsOf, MINIMAL } from "./testing.ts";
+import { assertLoads, assertRefusals, assertRefused, errorsOf, MINIMAL } from "./testing.ts";
 
 /** YAML after MINIMAL, and deeper its errors. */
 const CASES = String.raw`
@@ -264,11 +264,12 @@ Deno.test("an impossible model of model.init is refused", async () => {
   ], head);
 });
 
-Deno.test("a file of problems that is not there is refused", () =>
-  assertRefusals(
-    [["dataset_name: p.jsonl", /^f\.yaml:3:15: data\.dataset_name: no such file: p\.jsonl \(look/]],
-    "model: m\nrewards: [correctness]\n",
-  ));
+Deno.test("a file of problems that is not there is refused, and an empty one is not", async () => {
+  const head = "model: m\nrewards: [correctness]\n", yaml = "dataset_name: p.jsonl";
+  const missing = /^f\.yaml:3:15: data\.dataset_name: no such file: p\.jsonl \(looked for /;
+  await assertRefusals([[yaml, missing]], head);
+  await assertLoads(`${yaml}\n  data.dataset_name: p.jsonl`, head, { "p.jsonl": "" });
+});
 
 Deno.test("syntax errors, wrong encodings and unreadable files are errors of usage", async () => {
   assert.match((await errorsOf("a: [1\n")).join(), /^f\.yaml:2:1: Flow sequence/);
