@@ -308,9 +308,10 @@ export class Decoder {
 
   /**
    * Feeds tokens of an answer again, with the bits of the steps that fed them first. Their keys go
-   * to the rows of the prompt cache behind its prompt, whose state moves on.
+   * to the rows of the prompt cache behind its prompt, whose state moves on. An answer may be long:
+   * it yields after each step.
    */
-  async decodeAgain(ids: readonly number[], prompt: PromptRows, params: SamplingParams) {
+  async *decodeAgain(ids: readonly number[], prompt: PromptRows, params: SamplingParams) {
     const { begin: _, end: begin, state } = prompt, { slots, promptStates } = this.shape;
     // Threads take shares of the rows through fused layers, and states move on row by row.
     const together = this.#fused || this.hasStates ? 1 : slots;
@@ -336,6 +337,7 @@ export class Decoder {
       await this.#prepareLayers(rows.length, columns.tokens);
       const stepRows = { angles, ...columns, count: rows.length };
       this.#feed(columns.tokens, stepRows, this.#cache.prompts);
+      yield;
     }
   }
 

@@ -339,7 +339,8 @@ export class Generation {
       const before = { begin, end: begin + lost.begin };
       await decoder.prefill([{ ...rest, ids: all.slice(0, lost.begin), cached: before }]);
       const ids = all.slice(lost.begin, lost.end);
-      await decoder.decodeAgain(ids, { ...before, sharedPrefix: null, state }, params);
+      const behind = { ...before, sharedPrefix: null, state };
+      for await (const _ of decoder.decodeAgain(ids, behind, params)) await this.#pause();
       rest = { ...prompt, shared: lost.end, source: cached };
     }
   }

@@ -128,3 +128,18 @@ Deno.test("a card samples the same turns whatever others do", () =>
       assertWithin(logprobs(found), logprobs(kept), 1e-5, what);
     }
   }));
+
+Deno.test("others have their turns while an answer is decoded again", async () => {
+  using device = await createWasmDevice({ threads: 1 });
+  const model = await randomModel(device, TINY_MODELS[0]![1], { trainable: "none" });
+  const promptIds = Array.from({ length: 24 }, (_, i) => i % 19);
+  let turns = 0;
+  const turn = () => Promise.resolve(void turns++);
+  const sizes = { branches: 1, promptRows: 64, maxNewTokens: 1 };
+  const generation = model.openGeneration(sizes, options, { turnMs: 0, turn });
+  const answers = [{ begin: 1, end: promptIds.length }];
+  await generation.add({ promptId: 0, promptIds, n: 1, sampling: { maxNewTokens: 1 }, answers });
+  await generation.idle();
+  assert.ok(turns >= promptIds.length - 2, `${turns} turns`);
+  model.dispose();
+});
