@@ -30,6 +30,9 @@ const KINDS = new Map(
   ),
 );
 
+/** Operations whose rows may have no columns: they move or drop values, and compute nothing. */
+const EMPTY_ROWS = new Set(["gather_rows", "scatter_rows", "scatter_add_rows", "dropout"]);
+
 /** The tensors of one call, as the check of its operation declares them. */
 export class Call {
   readonly #op: string;
@@ -53,8 +56,9 @@ export class Call {
   /** Checks the numbers whose names say what they are. (Some tensors have such names, too.) */
   numbers(): void {
     for (const name in this.#args) {
-      const kind = KINDS.get(name), value = this.#args[name];
-      if (kind === undefined || value === undefined || typeof value === "object") continue;
+      const kind = name === "d" && EMPTY_ROWS.has(this.#op) ? "sizes" : KINDS.get(name);
+      const value = this.#args[name];
+      if (kind === undefined || value === undefined || value instanceof Object) continue;
       this[kind]({ [name]: value as number });
     }
   }
@@ -144,7 +148,8 @@ export class Call {
     if (tensor.dtype !== dtype) {
       this.fail(name, `"${tensor.label}" of type ${tensor.dtype}`, `type ${dtype}`);
     }
-    if (tensor.length < length) {
+    // A number that is absent makes the length NaN.
+    if (!(tensor.length >= length)) {
       const found = `"${tensor.label}" with ${tensor.length} elements`;
       this.fail(name, found, `at least ${length}`);
     }

@@ -87,6 +87,17 @@ Deno.test("sizes are non-negative integers", () => {
   }
 });
 
+Deno.test("rows may have no columns where nothing is computed of them; no number is absent", () => {
+  const { dropout, gather_rows, scatter_rows, scatter_add_rows, rmsnorm, matmul } = rightCalls();
+  validateOp("dropout", { ...dropout, d: 0 });
+  validateOp("gather_rows", { ...gather_rows, d: 0 });
+  validateOp("scatter_rows", { ...scatter_rows, d: 0 });
+  validateOp("scatter_add_rows", { ...scatter_add_rows, d: 0 });
+  refused("rmsnorm", { ...rmsnorm, d: 0 }, /rmsnorm: d is 0, expected a positive integer/);
+  refused("rmsnorm", { ...rmsnorm, d: undefined }, /rmsnorm: x .* expected at least NaN/);
+  refused("matmul", { ...matmul, m: null }, /matmul: m is null, expected a non-negative integer/);
+});
+
 Deno.test("an output may not overlap the memory of another argument", () => {
   /** For each operation: outputs that may be identical to an input, with this input. */
   const allowed: Record<string, readonly string[]> = {

@@ -7,6 +7,7 @@ const SHAPES = [
   ...[1, 2, 3, 4, 5, 7, 15, 16, 17, 31, 32, 33, 63, 65, 288, 577].flatMap((d) =>
     [0, 1, 2, 7].map((rows) => [rows, d] as const)
   ),
+  [3, 0],
   // Large enough for several threads; a block number above 2^16.
   [301, 300],
   [1, 300_001],
