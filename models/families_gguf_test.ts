@@ -15,11 +15,12 @@ import { withReference } from "./testing.ts";
 import { modelTensors } from "./architectures/mod.ts";
 import { exportModel } from "./export/export.ts";
 import { readGguf } from "./formats/gguf/gguf.ts";
+import { fitAdapter } from "./network/weights/adapter_fit.ts";
 import { readGgufAdapter } from "./network/weights/gguf_adapter.ts";
 import { ggufMetadata, ggufTensors } from "./export/gguf_export.ts";
 import { type MergedWeights, mergedWeights } from "./export/merged_weights.ts";
-import { type GgufTensorToWrite, writeGguf } from "./formats/gguf/gguf_writer.ts";
-import { type ModelFolder, readModelFolder } from "./model_folder.ts";
+import { type GgufTensorToWrite, type GgufWritten, writeGguf } from "./formats/gguf/gguf_writer.ts";
+import { type ModelFolder, readAdapter, readModelFolder } from "./model_folder.ts";
 
 /** What a file says in another way, or rounded to float32, as the folder says it. */
 function asInFolder(found: ModelConfig, wanted: ModelConfig): ModelConfig {
@@ -149,6 +150,55 @@ for (const family of [...FAMILIES, "gemma3", "granitemoehybrid"]) {
       );
     }));
 }
+
+Deno.test("a GGUF file that is no adapter of its base is refused, and says what is wrong", () =>
+  withFolder(async (temporary) => {
+    const folder = goldenPath("families/smollm3/adapter"), path = `${temporary}/adapter.gguf`;
+    await exportModel(folder, { to: "adapter", output: path });
+    const { metadata, tensors } = await readGguf(path),
+      { config, files } = await readModelFolder(folder);
+    const all = [...tensors.values()],
+      [a, b] = all.map(({ shape }) => shape) as [number[], number[]];
+    const attempt = async (
+      change: {
+        keys?: Record<string, GgufWritten>;
+        shapes?: number[][];
+        from?: number;
+        name?: string;
+      },
+    ) => {
+      const texts = ["general.architecture", "general.type", "adapter.type"]
+        .map((key) => [key, ["string", String(metadata.get(key))]] as const);
+      const keys = new Map<string, GgufWritten>([...texts, ["adapter.lora.alpha", ["f32", 4]]]);
+      for (const [key, value] of Object.entries(change.keys ?? {})) keys.set(key, value);
+      const written = all.slice(change.from).map(({ name }, i): GgufTensorToWrite => {
+        const shape = change.shapes?.[i] ?? tensors.get(name)!.shape;
+        const bytes = async function* () {
+          yield await Promise.resolve(new Uint8Array(4 * shape.reduce((x, y) => x * y, 1)));
+        };
+        return { name: i === 0 ? change.name ?? name : name, type: "f32", shape, bytes };
+      });
+      await writeGguf(path, keys, written);
+      fitAdapter(await readAdapter(path, { config, files, path: folder }), config, folder);
+    };
+    await attempt({});
+    await attempt({ from: all.length - 2 });
+    const cases: [Parameters<typeof attempt>[0], RegExp][] = [
+      [{ keys: { "general.architecture": ["string", "llama"] } }, /is "llama", expected "smollm3"/],
+      [{ keys: { "general.type": ["string", "model"] } }, /general.type is "model"/],
+      [{ keys: { "adapter.type": ["string", "x"] } }, /adapter.type is "x", expected "lora"/],
+      [{ keys: { "adapter.lora.alpha": ["f32", 0] } }, /alpha is 0, expected a positive number/],
+      [{ keys: { "adapter.lora.alpha": ["f32", Infinity] } }, /alpha is Infinity, expected/],
+      [{ from: 1 }, /"blk.0.attn_q.weight.lora_b" is not understood, or its pair is missing/],
+      [{ name: "token_embd.weight.lora_a" }, /"token_embd.weight.lora_a" is not understood/],
+      [{ from: all.length }, /it holds no pair of matrices/],
+      [{ shapes: [[5]] }, /has shape \[5\], the base needs/],
+      [{ shapes: [[2, ...a]] }, /has shape \[2,2,16\], the base needs \[2,16\]/],
+      [{ shapes: [[3, a[1]!]] }, /lora_b" has shape \[16,2\], the base needs \[16,3\]/],
+      [{ shapes: [[0, a[1]!], [b[0]!, 0]] }, /rank r must be an integer of at least 1, got 0/],
+    ];
+    for (const [change, message] of cases) await assert.rejects(attempt(change), message);
+  }));
 
 Deno.test("a GGUF file of a dense Granite 4, by llama.cpp or by rgx, is a Granite with its logits", () =>
   withFolder(async (temporary) => {

@@ -232,6 +232,21 @@ Deno.test({
     }),
 });
 
+test.inFolder("a model that also sees is exported in the type of its weights", async (folder) => {
+  const from = goldenPath("families/mistral3"), dtype = "BF16";
+  const file = await readSafetensors(`${from}/model.safetensors`);
+  const tensors = [...file.tensors.values()].map(async ({ name, shape }) => {
+    return { name, shape, dtype, data: await file.float32(name) } as const;
+  });
+  await Deno.writeFile(
+    `${folder}/model.safetensors`,
+    encodeSafetensors(await Promise.all(tensors)),
+  );
+  await Deno.copyFile(`${from}/config.json`, `${folder}/config.json`);
+  const exported = await exportModel(folder, { to: "hf", output: `${folder}/out` });
+  assert.equal(exported.dtype, "bf16");
+});
+
 test.inFolder("shards of any model become one file, byte for byte", async (folder) => {
   const source = `${folder}/sharded`;
   await Deno.mkdir(source);

@@ -80,7 +80,8 @@ for (
           // On a GPU the order of sums depends on the number of rows.
           if (device.adapter === undefined) assert.deepEqual(found, alone, JSON.stringify(limits));
           assert.deepEqual(ids(found), ids(alone), JSON.stringify(limits));
-          // There the model with delta rules is 1e-4 from float64, alone and with others.
+          // A card sums one to three rows in an order of their own. In float32 the model with delta
+          // rules is 8e-5 from float64 on any device: small values are divided by their norms.
           const bound = device.adapter === undefined ? 1e-5 : 5e-5;
           assertWithin(flat(found), flat(alone), bound, "log-probabilities");
         }

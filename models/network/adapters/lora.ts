@@ -153,8 +153,9 @@ export function checkLoraOptions(
   parameters: readonly string[] = [],
 ): void {
   const { r, alpha, dropout = 0, init = "true", useDora = false, loraBias = false } = options;
-  if (!(Number.isInteger(r) && r >= 1)) {
-    throw new UsageError(`LoRA rank r must be an integer of at least 1, got ${r}`);
+  for (const rank of [r, ...Object.values(options.rankPattern ?? {})]) {
+    if (Number.isInteger(rank) && rank >= 1) continue;
+    throw new UsageError(`LoRA rank r must be an integer of at least 1, got ${rank}`);
   }
   if (!(Number.isFinite(alpha) && alpha > 0)) {
     throw new UsageError(`lora_alpha must be a positive number, got ${alpha}`);

@@ -125,28 +125,28 @@ export function isGgufAdapter(file: GgufFile): boolean {
 export async function readGgufAdapter(file: GgufFile, config: ModelConfig): Promise<PeftAdapter> {
   const { label, metadata } = file, { gguf, inLayer } = architectureOf(config);
   const alpha = metadata.get(LORA_ALPHA);
+  const advice = "Give an adapter of this base, as llama.cpp's convert_lora_to_gguf.py writes it.";
   const required = { "general.type": "adapter", [ADAPTER_TYPE]: "lora" };
   for (const [key, wanted] of Object.entries({ ...required, "general.architecture": gguf })) {
     if (metadata.get(key) === wanted) continue;
-    throw new UsageError(
-      `${label}: ${key} is ${JSON.stringify(metadata.get(key))}, expected "${wanted}"`,
-      { advice: "Give an adapter of this base, as llama.cpp's convert_lora_to_gguf.py writes it." },
-    );
+    const found = JSON.stringify(metadata.get(key));
+    throw new UsageError(`${label}: ${key} is ${found}, expected "${wanted}"`, { advice });
   }
-  if (typeof alpha !== "number" || !(alpha > 0)) {
-    throw new RgxError(`${label}: ${LORA_ALPHA} is ${alpha}, expected a positive number`);
+  if (!(typeof alpha === "number" && alpha > 0 && alpha < Infinity)) {
+    throw new RgxError(`${label}: ${LORA_ALPHA} is ${alpha}, expected a positive number`, {
+      advice,
+    });
   }
   const unknown = new Set(file.tensors.keys());
   const pairs = new Map<string, { tensor: ModelTensor; r: number }>();
   for (const tensor of modelTensors(config)) {
     const isModule = tensor.part === "head" || MODULES.includes(tensor.part as Module);
     if (!isModule || tensor.kind !== "weight") continue;
-    const names = ggufLayout(config, tensor).names.flatMap((
-      name,
-    ) => [`${name}.lora_a`, `${name}.lora_b`]);
+    const names = ggufLayout(config, tensor).names
+      .flatMap((name) => [`${name}.lora_a`, `${name}.lora_b`]);
     if (!names.every((name) => file.tensors.has(name))) continue;
     for (const name of names) unknown.delete(name);
-    const path = tensor.name.replace(/\.weight$/, ""), r = file.info(names[0]!).shape.at(-2)!;
+    const path = tensor.name.replace(/\.weight$/, ""), r = file.info(names[0]!).shape.at(-2) ?? 0;
     pairs.set(path, { tensor, r });
   }
   const [first] = unknown;
@@ -194,9 +194,11 @@ export async function readGgufAdapter(file: GgufFile, config: ModelConfig): Prom
     if (found === undefined) continue; // It is named as missing where the adapter is checked.
     const { r } = found, pair = pairLayout(config, found.tensor, { r, module, layer });
     const { names, experts, inDim, outDim, a, b } = pair, ofPeft = loraNames(peftPath);
-    const [one, two = one] = await read(names.map((name) => `${name}.lora_a`), a.shape);
-    if (two!.some((x, i) => x !== one![i])) {
-      throw new UsageError(`${label}: ${names.join(" and ")} have an A each, expected the same`);
+    const [one, two] = await read(names.map((name) => `${name}.lora_a`), a.shape);
+    if (two?.some((x, i) => x !== one![i])) {
+      throw new UsageError(`${label}: ${names.join(" and ")} have an A each, expected the same`, {
+        advice: "rgx has one module for both: merge the adapter into its base with llama.cpp.",
+      });
     }
     const rows = rowsFromFile(b.order, await read(names.map((name) => `${name}.lora_b`), b.shape));
     const ofA = { shape: [r * experts, inDim], data: rowsFromFile(a.order, [one!]) };
