@@ -223,8 +223,8 @@ async function runProcess(
     process = new LineProcess(command, (lines, ended) => {
       clearTimeout(watch);
       for (const text of lines) {
-        if (!text.startsWith('{"event":')) continue; // what a driver prints
-        const line: TuneLine = JSON.parse(text);
+        const line = lineOf(text);
+        if (line === null) continue;
         isDone ||= line.event === "done";
         handled = handled.then(() => on(line));
       }
@@ -240,4 +240,13 @@ async function runProcess(
   const ended = await over;
   await handled;
   return isDone ? null : ended;
+}
+
+/** A line of the process, or null: what a driver prints, or one that it was ended in. */
+function lineOf(text: string): TuneLine | null {
+  try {
+    return text.startsWith('{"event":') ? JSON.parse(text) : null;
+  } catch {
+    return null;
+  }
 }

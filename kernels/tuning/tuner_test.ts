@@ -95,7 +95,7 @@ Deno.test("a candidate that crashes the driver is noted, and not tried again", (
     const crash = [
       'case "$job" in *"ended (SIGSEGV)"*) ;; *)',
       trying("big", "bad one"),
-      "kill -SEGV $$;;",
+      `printf '{"event":"tun'; kill -SEGV $$;;`,
       "esac",
     ];
     const found = await run([...crash, tuned("big", "tile"), tuned("small", "tile"), done]);

@@ -5,6 +5,7 @@
  * undivided one, as long as a block of its sum fits one binding.
  * Left out: a special kernel for dy·W with few rows.
  */
+import { RgxError } from "../../../core/errors.ts";
 import type { Tensor } from "../../tensor.ts";
 import { isBlockType, panelWords, storedWords } from "../../weights/types.ts";
 import { blockParams } from "../../weights/widen.wgsl.ts";
@@ -44,6 +45,7 @@ const vector = variants(vectorKernel);
 const storedVector = variants(storedVectorKernel);
 
 export const matmulWebgpu: WebgpuOp<MatmulArgs> = (args, ctx) => {
+  if (args.packedB) throw new RgxError("matmul: packedB is true, expected none on a graphics card");
   const name = ctx.choose(productChoice, args);
   matmulWith(name === null ? chooseKernel(args, ctx) : kernelNamed(name), args, ctx);
 };

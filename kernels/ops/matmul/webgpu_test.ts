@@ -97,6 +97,12 @@ TESTED.forEach(([name, tile], number) => {
   });
 });
 
+testOnWebgpu("what only a CPU has is refused", {}, async (device) => {
+  for (const test of matmulCases((shape) => shape === "[1×1]·[1×1]")) {
+    if (!isForCards(test)) await assert.rejects(checkCase(device, test), /graphics card/);
+  }
+});
+
 testOnWebgpu("every tile that only the tuner takes computes products", {}, async (device) => {
   const random = stream("tuner's tiles");
   const layouts = [{}, { transA: true }, { transB: true }] as const;

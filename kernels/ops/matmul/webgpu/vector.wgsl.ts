@@ -1,9 +1,9 @@
 /**
  * WGSL of the product of one to three rows with a weight (for decoding). Its time is that of
- * reading the weight once. A workgroup makes 4 to 16 columns of the result. Its invocations divide
- * the terms among them, so that they read neighbouring memory, and add their sums in a fixed tree.
- * A LoRA product is added to the same sums. An invocation does four terms of four rows at a time.
- * For weights in blocks see stored_vector.wgsl.ts.
+ * reading the weight once. A workgroup makes four columns of the result. Its invocations divide the
+ * terms among them, so that they read neighbouring memory, and add their sums in a fixed tree. A
+ * LoRA product is added to the same sums. An invocation does four terms of four rows at a time. For
+ * weights in blocks see stored_vector.wgsl.ts.
  */
 import {
   bufferType,
