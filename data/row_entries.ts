@@ -147,13 +147,14 @@ function entryOf({ columns: row, place }: DataRow, index: number): Entry {
   const prompt = promptOf(rest[questionColumn], `${place}: ${questionColumn}`);
   const answerColumn = ANSWER_COLUMNS.find((name) => rest[name] != null);
   const text = (column: string) => textOf(rest[column], `${place}: ${column}`);
-  const answerMessages = answerMessagesOf(rest["completion"], `${place}: completion`);
+  const answered = chatOf(rest["completion"]);
+  const answerMessages = answerMessagesOf(answered, `${place}: completion`);
   const completion = answerMessages !== null
     ? answerMessages.at(-1)!.content || null
-    : rest["completion"] == null
+    : answered == null
     ? null
-    : text("completion");
-  if (Array.isArray(rest["completion"]) && prompt.messages?.at(-1)?.role === "assistant") {
+    : textOf(answered, `${place}: completion`);
+  if (Array.isArray(answered) && prompt.messages?.at(-1)?.role === "assistant") {
     throw new UsageError(
       `${place}: the prompt ends with an assistant's message, and the completion is another one`,
       { advice: "Put both into one message of the completion, or a user's message between them." },
@@ -396,8 +397,7 @@ function rolesOf(messages: readonly ChatMessage[]): string {
 }
 
 /** The messages of an answer that is more than one text; null: it is none of these. */
-function answerMessagesOf(value: unknown, place: string): ChatMessage[] | null {
-  const cell = chatOf(value);
+function answerMessagesOf(cell: unknown, place: string): ChatMessage[] | null {
   if (!Array.isArray(cell) || !isRecord(cell[0])) return null;
   const messages = readMessages(cell, place);
   if (isText(messages)) return null;

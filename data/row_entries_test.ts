@@ -63,11 +63,17 @@ Deno.test("calls of tools in a prompt need no text, and have their arguments by 
   }
 });
 
-Deno.test("answers that begin with a call may be JSON texts, as tables have them", () => {
+Deno.test("answers of one message or several may be JSON texts, as tables have them", () => {
   const result = { role: "tool", tool_call_id: "a", content: "2" };
   const answer = [{ role: "assistant", tool_calls: [CALL] }, result, assistant("It is 2.")];
-  const [entry] = read({ prompt: "1 + 1?", completion: JSON.stringify(answer) });
+  const [entry, one] = read(
+    { prompt: "1 + 1?", completion: JSON.stringify(answer) },
+    { prompt: "1 + 1?", completion: JSON.stringify([assistant("So <answer>2</answer>")]) },
+  );
   assert.deepEqual(entry!.answerMessages?.slice(1), answer.slice(1));
+  const { answer: right, metadata, answerMessages } = one!;
+  assert.deepEqual([right, metadata["completion"]], ["2", "So <answer>2</answer>"]);
+  assert.equal(answerMessages, undefined);
 });
 
 Deno.test("what two answers begin with is the prompt, however its fields are ordered", () => {
