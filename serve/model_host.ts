@@ -273,7 +273,10 @@ async function planRoom(
     branches,
     maxNewTokens: length - 1,
     adjusted: true,
-    ...(onGpu ? {} : { branchRows: rows }),
+    // Each sequence has a state at the end of its prompt, and leaves one there for its next turn.
+    ...(onGpu
+      ? {}
+      : { branchRows: rows, promptStates: branches + Math.max(branches, rows / longest) }),
   });
   const left = async (branches: number, rows: number) =>
     bytes - (await countGeneration(model.sizes, room(branches, rows))).bytes;
