@@ -639,7 +639,8 @@ interface RecordedStep<Result> {
   key: readonly unknown[];
   /** Number of runs with this key. */
   runs: number;
-  recording: Recording | null;
+  /** Null: this step cannot be recorded, or there was no memory for it. */
+  recording: Recording | null | undefined;
   result: Result | undefined;
 }
 
@@ -647,15 +648,12 @@ interface RecordedStep<Result> {
 export class RecordedSteps<Result> {
   /** In the order of their last use. */
   readonly #steps = new Map<number, RecordedStep<Result>>();
-  #canRecord: boolean;
 
   /**
    * @param maxSteps number of steps that are kept, the most recent ones; hundreds of operations
    *   take some hundred kilobytes
    */
-  constructor(private readonly device: Device, private readonly maxSteps: number) {
-    this.#canRecord = device.record !== undefined;
-  }
+  constructor(private readonly device: Device, private readonly maxSteps: number) {}
 
   /**
    * Runs the operations of `work`, or replays their recording. `work` must depend on the parts of
@@ -663,12 +661,12 @@ export class RecordedSteps<Result> {
    * are the same.
    */
   run(number: number, key: readonly unknown[], work: () => Result): Result {
-    if (!this.#canRecord) return work();
+    if (this.device.record === undefined) return work();
     const known = this.#steps.get(number);
     const isSame = known?.key.length === key.length &&
       key.every((part, i) => part === known.key[i]);
     if (!isSame) known?.recording?.free();
-    const step = isSame ? known : { key, runs: 0, recording: null, result: undefined };
+    const step = isSame ? known : { key, runs: 0, recording: undefined, result: undefined };
     this.#steps.delete(number);
     this.#steps.set(number, step);
     if (this.#steps.size > this.maxSteps) {
@@ -677,11 +675,10 @@ export class RecordedSteps<Result> {
       this.#steps.delete(oldest);
     }
     if (step.runs++ < RUNS_BEFORE_RECORDING) return work();
-    if (!step.recording?.isValid) {
-      step.recording = this.device.record!(() => {
+    if (step.recording !== null && !step.recording?.isValid) {
+      step.recording = this.device.record(() => {
         step.result = work();
       });
-      this.#canRecord = step.recording !== null;
     }
     if (step.recording === null) return work();
     step.recording.run();

@@ -27,7 +27,8 @@ function fakeDevice(canRecord = true) {
     };
   };
   const said = () => log.splice(0).join(" ");
-  return { device: { record } as unknown as Device, log, said, lose: () => valid = false };
+  const [lose, refuse] = [() => valid = false, () => canRecord = false];
+  return { device: { record } as unknown as Device, log, said, lose, refuse };
 }
 
 Deno.test("a step is recorded after some runs, and replayed from then on", () => {
@@ -58,7 +59,7 @@ Deno.test("a step is recorded after some runs, and replayed from then on", () =>
 });
 
 Deno.test("of steps with different numbers the most recent recordings are kept", () => {
-  const { device, log, said } = fakeDevice();
+  const { device, log, said, refuse } = fakeDevice();
   const steps = new RecordedSteps<number>(device, 2);
   const run = (number: number) => steps.run(number, [], () => log.push("work"));
   for (let i = 0; i <= RUNS_BEFORE_RECORDING; i++) for (const number of [1, 2]) run(number);
@@ -72,6 +73,13 @@ Deno.test("of steps with different numbers the most recent recordings are kept",
   assert.equal(said(), "replay");
   steps.forget();
   assert.equal(said(), "free");
+  for (let i = 0; i <= RUNS_BEFORE_RECORDING; i++) run(1);
+  refuse();
+  for (let i = 0; i <= RUNS_BEFORE_RECORDING; i++) run(2);
+  assert.match(said(), / replay (work )+record work$/);
+  run(1);
+  run(2);
+  assert.equal(said(), "replay work", "there was no memory for 2");
 });
 
 Deno.test("without recordings every step is run", () => {
