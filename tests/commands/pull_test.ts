@@ -7,17 +7,15 @@ import { withFolder } from "../../core/testing.ts";
 import {
   COMMIT,
   type FakeHub,
+  isContent,
   modelFiles,
-  noise,
-  type Seen,
   TOKEN,
+  WEIGHTS,
   withHub,
 } from "../../hub/testing.ts";
 import { argv } from "../command_line.ts";
 import { goldenPath } from "../golden.ts";
 import { lines, namesIn, refuses, rgx, startRgx, succeeds, tinyConfig } from "../support.ts";
-
-const WEIGHTS = noise(300_000);
 
 /**
  * Environment variables that replace the settings of this machine and name the Hub of the test.
@@ -43,8 +41,6 @@ function hubTest(
     () => withHub((hub) => withFolder((home) => work(hub, home, environment(hub, home)))),
   );
 }
-
-const isContent = ({ server, method }: Seen) => server === "content" && method === "GET";
 
 hubTest(
   "pull prints the folder, --json everything, and --dry-run what it would do",
