@@ -306,7 +306,11 @@ export class Generation {
     // A batch that is larger than all before replaces buffers that all decoders use.
     if (this.#joined.size > 0) this.#forgetSteps();
     const prefills: PrefillPrompt[] = [];
-    for (const prompt of placed) prefills.push(await this.#decodeLost(prompt));
+    for (const prompt of placed) {
+      const rest = await this.#decodeLost(prompt);
+      if (rest === null) return this.#failAborted(); // no other prompt is with it
+      prefills.push(rest);
+    }
     const prefill = await decoder.prefill(prefills);
     if (decoder.sharesPrefixes) {
       for (const { job: { keys }, cached: prompt } of placed) {
@@ -328,10 +332,11 @@ export class Generation {
 
   /**
    * Decodes answers of a prompt again whose keys are not in the cache.
-   * @returns what is left to compute of it
+   * @returns what is left to compute of it; null: its request was aborted meanwhile
    */
-  async #decodeLost(prompt: PlacedPrompt): Promise<PrefillPrompt> {
-    const { job: { decoder, keys, params }, cached, ids: all } = prompt, { begin, state } = cached;
+  async #decodeLost(prompt: PlacedPrompt): Promise<PrefillPrompt | null> {
+    const { job: { request, decoder, keys, params }, cached, ids: all } = prompt;
+    const { begin, state } = cached;
     let rest: PrefillPrompt = prompt;
     for (;;) {
       const lost = lostAnswer(keys, rest.shared);
@@ -340,7 +345,10 @@ export class Generation {
       await decoder.prefill([{ ...rest, ids: all.slice(0, lost.begin), cached: before }]);
       const ids = all.slice(lost.begin, lost.end);
       const behind = { ...before, sharedPrefix: null, state };
-      for await (const _ of decoder.decodeAgain(ids, behind, params)) await this.#pause();
+      for await (const _ of decoder.decodeAgain(ids, behind, params)) {
+        await this.#pause();
+        if (request.signal?.aborted) return null;
+      }
       rest = { ...prompt, shared: lost.end, source: cached };
     }
   }

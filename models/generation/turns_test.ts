@@ -129,17 +129,25 @@ Deno.test("a card samples the same turns whatever others do", () =>
     }
   }));
 
-Deno.test("others have their turns while an answer is decoded again", async () => {
+Deno.test("others have their turns while an answer is decoded again, until it is aborted", async () => {
   using device = await createWasmDevice({ threads: 1 });
   const model = await randomModel(device, TINY_MODELS[0]![1], { trainable: "none" });
   const promptIds = Array.from({ length: 24 }, (_, i) => i % 19);
+  const control = new AbortController(), left = new RgxError("it has left");
   let turns = 0;
-  const turn = () => Promise.resolve(void turns++);
-  const sizes = { branches: 1, promptRows: 64, maxNewTokens: 1 };
+  const turn = () => Promise.resolve(++turns === 3 && control.abort(left)).then(() => {});
+  const sizes = { branches: 2, promptRows: 32, maxNewTokens: 3 };
   const generation = model.openGeneration(sizes, options, { turnMs: 0, turn });
-  const answers = [{ begin: 1, end: promptIds.length }];
-  await generation.add({ promptId: 0, promptIds, n: 1, sampling: { maxNewTokens: 1 }, answers });
+  const answers = [{ begin: 1, end: promptIds.length }], sampling = { maxNewTokens: 3 };
+  const ask = { promptId: 0, promptIds, n: 2, sampling, answers };
+  await assert.rejects(generation.add({ ...ask, signal: control.signal }), left);
   await generation.idle();
-  assert.ok(turns >= promptIds.length - 2, `${turns} turns`);
+  assert.ok(turns < 6, `${turns} turns`);
+  const found = await generation.add(ask);
+  await generation.idle();
+  assert.ok(turns >= promptIds.length / sizes.branches, `${turns} turns`);
+  const alone = model.openGeneration(sizes, options);
+  assert.deepEqual(await alone.add(ask), found);
+  await alone.idle();
   model.dispose();
 });
