@@ -75,10 +75,11 @@ test.inFolder("a run that stops in a step or an evaluation does not wait for a s
       ["SIGHUP", 4, `${folder}/evaluated`, "Before: 4 problems"],
     ] as const
   ) {
-    const session = start(args(path, 600, problems));
+    const session = start(args(path, 200, problems));
     await session.reaches(text, () => session.err.includes(text));
     await new Promise((resolve) => setTimeout(resolve, 1000));
-    const stopped = await session.ends(signal);
+    const begin = performance.now(), stopped = await session.ends(signal);
+    assert.ok(performance.now() - begin < 100_000, "it waited for the reward");
     assert.equal(stopped.code, 75, stopped.err);
     assertClean(stopped);
     assert.match(stopped.err, new RegExp(`${signal}: finishing the work under way, then saving`));
