@@ -36,16 +36,17 @@ async function sample(pid: number, metrics: string): Promise<Sample | null> {
   }
 }
 
-const median = (values: readonly number[]) =>
-  values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)]!;
-
-/** Memory, and processor seconds of a step, between two steps of a run. */
+/**
+ * Memory, and processor seconds of a step, between two steps of a run. The memory is the least that
+ * was seen, right after a collection of garbage. What V8 has not collected yet depends on how fast
+ * the steps are: a run collects every ten seconds.
+ */
 function within(samples: readonly Sample[], from: number, to: number) {
   const some = samples.filter(({ step }) => step >= from && step <= to);
   assert.ok(some.length > 3, "too few samples");
   const first = some[0]!, last = some.at(-1)!;
   return {
-    resident: median(some.map(({ resident }) => resident)),
+    resident: Math.min(...some.map(({ resident }) => resident)),
     time: (last.cpu - first.cpu) / (last.step - first.step),
   };
 }
