@@ -151,6 +151,48 @@ export async function processes(campaign: Campaign): Promise<void> {
       await resumes(args, whole, ended.err);
     });
   }
+  for (const i of times(0, 10)) {
+    await campaign.try("a worker of a benchmark is killed", `moment ${i}`, async () => {
+      const { whole } = await train(usual);
+      const bench = (name: string) => {
+        const where = ["--output-dir", `${folder}/${name}`, "--workers", "2", "--threads", "1"];
+        const what = ["--models", whole, "--tasks", "chain_sum", "--num-examples", "40"];
+        return ["bench", ...what, "--max-new-tokens", "24", "--no-base", "--json", ...where];
+      };
+      const answers = async (name: string) => {
+        const files = Array.from(Deno.readDirSync(`${folder}/${name}`), ({ name }) => name);
+        const file = files.find((file) => file.startsWith("results_chain_sum"));
+        const { models } = JSON.parse(await Deno.readTextFile(`${folder}/${name}/${file}`));
+        return Object.values(models).map((model) => (model as { examples: unknown }).examples);
+      };
+      await succeeds(bench(`bench-whole-${i}`));
+      const ended = await alone(bench(`bench-${i}`), {}, async (pid, hasEnded) => {
+        while (descendants(pid).length < 2 && !hasEnded()) await delay(5);
+        await delay(50 + 120 * i);
+        for (const one of descendants(pid).slice(0, 1)) send(one, "SIGKILL");
+      });
+      assert.equal(ended.code, 0, ended.err);
+      const found = await answers(`bench-${i}`);
+      assert.ok(JSON.stringify(found).length > 1000);
+      assert.deepEqual(found, await answers(`bench-whole-${i}`));
+    });
+  }
+  for (const i of times(0, 3)) {
+    const seconds = 60;
+    await campaign.try(`stopped by SIGSTOP for ${seconds} s`, `moment ${i}`, async () => {
+      const { args, whole } = await train(slow);
+      const ended = await alone(args, {}, async (pid, hasEnded) => {
+        await moment(i, 3);
+        const all = [pid, ...descendants(pid)];
+        if (hasEnded()) return;
+        for (const one of all) send(one, "SIGSTOP");
+        await delay(1000 * seconds);
+        for (const one of all) send(one, "SIGCONT");
+      });
+      assert.equal(ended.code, 0, ended.err);
+      await assertSameRun(run, whole);
+    });
+  }
   for (const files of isShort ? [64] : [20, 32, 48, 64]) {
     await campaign.try("few open files", `${files}`, async () => {
       const { args, whole } = await train(slow);
