@@ -1,6 +1,6 @@
 /** The exact text of every error: position, key, what was found, what is allowed. */
 import assert from "node:assert/strict";
-import { assertLoads, assertRefusals, assertRefused, errorsOf, MINIMAL } from "./testing.ts";
+import { assertErrors, assertErrorsMatch, assertLoads, errorsOf, MINIMAL } from "./testing.ts";
 
 /** YAML after MINIMAL, and deeper its errors. */
 const CASES = String.raw`
@@ -134,7 +134,7 @@ sft: {learning_rate: 1}
 `;
 
 Deno.test("each mistake is refused with its exact position, and what is allowed", async () => {
-  await assertRefused(CASES);
+  await assertErrors(CASES);
 });
 
 Deno.test("an unknown task or reward is named with the nearest one", async () => {
@@ -185,7 +185,7 @@ rewards: [{name: brevity, weight: much}]
 `;
 
 Deno.test("a reward list of a wrong form is refused", () =>
-  assertRefused(LISTS, "model: m\ntask: chain_sum\n"));
+  assertErrors(LISTS, "model: m\ntask: chain_sum\n"));
 
 Deno.test("what is missing is said, but not where a name was not understood", async () => {
   const missing = [
@@ -255,7 +255,7 @@ Deno.test("an impossible model of model.init is refused", async () => {
     ],
   ];
   const head = "task: chain_sum\nrewards: [correctness]\nmax_completion_length: 16\n";
-  await assertRefusals([
+  await assertErrorsMatch([
     ...models.map(([model, says]) => [`model: {init: {${model}}}`, says] as const),
     [
       `model: {name: m, init: {${heads}}}`,
@@ -267,7 +267,7 @@ Deno.test("an impossible model of model.init is refused", async () => {
 Deno.test("a file of problems that is not there is refused, and an empty one is not", async () => {
   const head = "model: m\nrewards: [correctness]\n", yaml = "dataset_name: p.jsonl";
   const missing = /^f\.yaml:3:15: data\.dataset_name: no such file: p\.jsonl \(looked for /;
-  await assertRefusals([[yaml, missing]], head);
+  await assertErrorsMatch([[yaml, missing]], head);
   await assertLoads(`${yaml}\n  data.dataset_name: p.jsonl`, head, { "p.jsonl": "" });
 });
 

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { sha256Hex } from "../core/checksums.ts";
 import { createRubric } from "../rewards/rubric.ts";
 import { loadConfig } from "./load.ts";
-import { errorsOf, load, MINIMAL, withFiles } from "./testing.ts";
+import { assertOneError, load, MINIMAL, withFiles } from "./testing.ts";
 
 const SOURCE = "export default ({ completion }, { factor }) => completion.length * factor;\n";
 const HEAD = "model: m\ntask: chain_sum\nrewards:\n";
@@ -142,11 +142,8 @@ Deno.test("what is wrong with the section of a file is said where it stands", as
     ["no.such.reward", /rewards\.0: unknown reward .* runs with --allow-python/],
     ["{path: .}", /rewards\.0\.path: the reward file .* cannot be read: EISDIR/],
   ];
-  for (const [item, message] of cases) {
-    const lines = await errorsOf(`${HEAD}  - ${item}\n`, {}, { "r.ts": SOURCE, "v.py": "" });
-    assert.equal(lines.length, 1, lines.join("\n"));
-    assert.match(lines[0]!, message);
-  }
+  const files = { "r.ts": SOURCE, "v.py": "" };
+  await assertOneError(cases.map(([item, says]) => [`  - ${item}`, says]), HEAD, files);
 });
 
 Deno.test("the sections of a configuration make a rubric", async () => {

@@ -70,8 +70,8 @@ function casesOf(table: string): [yaml: string, expected: string[]][] {
   return cases;
 }
 
-/** Asserts that each text of a table is refused with its lines, in which `…` is any text. */
-export async function assertRefused(table: string, head = MINIMAL): Promise<void> {
+/** Asserts that each text of a table, after `head`, has these errors; `…` is any text in them. */
+export async function assertErrors(table: string, head = MINIMAL): Promise<void> {
   for (const [yaml, errors] of casesOf(table)) {
     const expected = errors.map((error) => error.replace(/[.*+?^${}()|[\]\\]/g, "\\$&"));
     const whole = new RegExp(`^${expected.join("\n").replaceAll("…", ".*")}$`);
@@ -81,14 +81,29 @@ export async function assertRefused(table: string, head = MINIMAL): Promise<void
 
 type Files = Readonly<Record<string, string>>;
 
-/** Asserts that each text, after `head`, is refused with a message of this form. */
-export async function assertRefusals(
-  cases: readonly (readonly [yaml: string, expected: RegExp])[],
+type Forms = readonly (readonly [yaml: string, expected: RegExp])[];
+
+/** Asserts that the errors of each text, after `head`, have this form together. */
+export async function assertErrorsMatch(
+  cases: Forms,
   head = MINIMAL,
   files: Files = {},
 ): Promise<void> {
   for (const [yaml, expected] of cases) {
     assert.match((await errorsOf(`${head}${yaml}\n`, {}, files)).join("\n"), expected, yaml);
+  }
+}
+
+/** Asserts that each text, after `head`, has one error, which has this form. */
+export async function assertOneError(
+  cases: Forms,
+  head = MINIMAL,
+  files: Files = {},
+): Promise<void> {
+  for (const [yaml, expected] of cases) {
+    const lines = await errorsOf(`${head}${yaml}\n`, {}, files);
+    assert.equal(lines.length, 1, `${yaml}: ${lines.join("\n")}`);
+    assert.match(lines[0]!, expected, yaml);
   }
 }
 

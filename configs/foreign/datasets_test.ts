@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { errorsOf, load } from "../testing.ts";
+import { assertOneError, load } from "../testing.ts";
 
 const START = "model: m\nrewards: [correctness]\n";
 const FILES = { "m/config.json": "{}", "d.jsonl": "{}\n", "e.jsonl": "{}\n" };
@@ -47,9 +47,5 @@ Deno.test("a list of data sets that is not one data set is refused with its line
     ["datasets: [{path: json, data_files: [d.jsonl, e.jsonl]}]", /join the files/],
     ["datasets: [{path: d.jsonl}]\ntest_split_size: 2", /:4:18: test_split_size: expected a share/],
   ];
-  for (const [yaml, expected] of refused) {
-    const errors = await errorsOf(`${START}${yaml}\n`, {}, FILES);
-    assert.match(errors.join("\n"), expected, yaml);
-    assert.equal(errors.length, 1, errors.join("\n"));
-  }
+  await assertOneError(refused, START, FILES);
 });

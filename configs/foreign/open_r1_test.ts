@@ -1,6 +1,6 @@
 /** Recipes of open-r1: what their names of rewards mean, and what is refused. */
 import assert from "node:assert/strict";
-import { assertLoads, assertRefusals, errorsOf, load } from "../testing.ts";
+import { assertErrorsMatch, assertLoads, errorsOf, load } from "../testing.ts";
 
 const DATA = { "d.jsonl": '{"problem": "1 + 1 =", "solution": "$2$"}\n' };
 const RECIPE = "model_name_or_path: m\ndataset_name: d.jsonl\ndataset_prompt_column: problem\n";
@@ -68,7 +68,7 @@ Deno.test("what open-r1 does and rgx does not is refused with its line", async (
     ],
     ["reward_funcs: [cosine]\ncosine_max_len: long", /f\.yaml:5:17: .*max_len: .*integer/],
   ];
-  await assertRefusals(refused, RECIPE, DATA);
+  await assertErrorsMatch(refused, RECIPE, DATA);
   const quiet = "reward_funcs: [accuracy_reward]\nbenchmarks: []\ncode_provider: e2b\n";
   const plain = RECIPE.replace(/dataset_prompt_column.*\n/, "");
   assert.deepEqual((await rewards(plain + quiet)).notes, []);
@@ -103,7 +103,7 @@ dataset_mixture: {datasets: [{id: d.jsonl, split: 'train[:9]'}]}
     [`${one}, test_split_size: 2`, /test_split_size: expected a share/],
     [`${one}, test: 2`, /unknown key test \(known: datasets, seed/],
   ];
-  await assertRefusals(
+  await assertErrorsMatch(
     refused.map(([inside, says]) => [`dataset_mixture: {${inside}}`, says]),
     start,
     DATA,

@@ -1,6 +1,6 @@
 /** Switches of other trainers: of trackers, of the type of products, of an adapter. */
 import assert from "node:assert/strict";
-import { assertRefusals, load } from "../testing.ts";
+import { assertErrorsMatch, load } from "../testing.ts";
 
 const START = "model_name_or_path: m\ntask_name: chain_sum\nrewards: [correctness]\nrun_name: r\n";
 
@@ -44,7 +44,7 @@ Deno.test("an unknown tracker is refused with the nearest name; verl's get a not
 Deno.test("bf16 and fp16 of transformers contradict each other, and are switches", async () => {
   const { notes } = await load(`${START}bf16: true\nfp16: false\n`);
   assert.deepEqual(notes, []);
-  await assertRefusals([
+  await assertErrorsMatch([
     ["fp16: true\nbf16: true", /fp16: bf16 is true, too: give one of them/],
     ["bf16: 3", /expected true or false/],
   ], START);

@@ -1,6 +1,6 @@
 /** Arguments of Unsloth as keys. */
 import assert from "node:assert/strict";
-import { assertRefusals, load, MINIMAL } from "../testing.ts";
+import { assertErrorsMatch, load, MINIMAL } from "../testing.ts";
 
 Deno.test("arguments of Unsloth's calls are keys", async () => {
   const { config: { training, model, lora }, notes } = await load(
@@ -40,5 +40,5 @@ Deno.test("what Unsloth does and rgx does not is refused with its line", async (
     ["finetune_mlp_modules: false", /\(only true\); lora\.target_modules/],
     ["use_gradient_checkpointing: sometimes", /gradient_checkpointing: expected true or false/],
   ];
-  await assertRefusals(refused);
+  await assertErrorsMatch(refused);
 });

@@ -2,8 +2,7 @@ import assert from "node:assert/strict";
 import { UsageError } from "../../core/errors.ts";
 import { MAX_INHERITANCE } from "./inherit.ts";
 import { loadConfig } from "../load.ts";
-import { assertLoads, assertValues } from "../testing.ts";
-import { errorsOf, load, MINIMAL, withFiles } from "../testing.ts";
+import { assertLoads, assertValues, errorsOf, load, MINIMAL, withFiles } from "../testing.ts";
 
 Deno.test("bases are merged left to right, then the file, with canonical keys", async () => {
   const files = {

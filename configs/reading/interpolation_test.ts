@@ -2,8 +2,7 @@ import assert from "node:assert/strict";
 import { DEFAULTS, fromJson, type MapNode, nowhere, Problems, toJson } from "../documents/node.ts";
 import { escapeText, interpolate, isSecretName } from "./interpolation.ts";
 import { loadConfig } from "../load.ts";
-import { assertRefused, assertValues } from "../testing.ts";
-import { errorsOf, load, MINIMAL, withFiles } from "../testing.ts";
+import { assertErrors, assertValues, errorsOf, load, MINIMAL, withFiles } from "../testing.ts";
 
 Deno.test("a key names another key and keeps its type", async () => {
   const yaml = MINIMAL + "seed: 7\ndata: {seed: '${training.seed}'}\nrun_name: r\n" +
@@ -93,7 +92,7 @@ project: a\${rewards}
   f.yaml:4:10: logging.project: \${rewards} is a list and can not be part of a text
 `;
 
-Deno.test("what names nothing, or itself, is refused", () => assertRefused(UNRESOLVED));
+Deno.test("what names nothing, or itself, is refused", () => assertErrors(UNRESOLVED));
 
 Deno.test("values that double each other come to an end", async () => {
   const params = Array.from(

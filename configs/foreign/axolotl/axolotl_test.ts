@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { readGoldenJson } from "../../../tests/golden.ts";
 import { meaningOf } from "../../reading/key_names.ts";
-import { assertLoads, assertRefusals, assertValues, errorsOf, load } from "../../testing.ts";
+import { assertErrorsMatch, assertLoads, assertValues, errorsOf, load } from "../../testing.ts";
 
 const DATA = { "d.jsonl": '{"problem": "1 + 1 =", "solution": "$2$"}\n' };
 const START = `base_model: m
@@ -143,7 +143,7 @@ Deno.test("what Axolotl does and rgx does not is refused with its line", async (
       /lora_target_modules: adds lm_head to lora_target_linear/,
     ],
   ];
-  await assertRefusals(refused, START, DATA);
+  await assertErrorsMatch(refused, START, DATA);
   const changed = (from: string | RegExp, to: string) => refusals(START.replace(from, to));
   assert.match(await changed("rl: grpo\n", ""), /^f\.yaml:1:13: base_model: without rl: grpo/);
   assert.match(await changed("grpo", "dpo"), /:2:5: axolotl\.rl: dpo is not supported yet/);
