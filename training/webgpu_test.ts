@@ -13,7 +13,14 @@ import { initWeights } from "../models/network/weights/init.ts";
 import { CausalLM } from "../models/causal_lm.ts";
 import type { ModelConfig } from "../models/architectures/model_config.ts";
 import { BenchStep } from "./grpo_step_bench.ts";
-import { metricsWithoutClock, tinyRunConfig, trainOn, varying, VARYING_RUBRIC } from "./testing.ts";
+import {
+  metricsWithoutClock,
+  tinyRunConfig,
+  trainOn,
+  varying,
+  VARYING_RUBRIC,
+  weightsOf,
+} from "./testing.ts";
 import { webgpuTest } from "../kernels/devices/webgpu/testing.ts";
 
 /** One for all tests that do not lose it: its pipelines are made once. */
@@ -26,10 +33,6 @@ async function onGpu<T>(work: (device: WebgpuDevice) => Promise<T>): Promise<T> 
 
 const short = (path: string, max_steps = 3) =>
   tinyRunConfig(path, { training: { max_steps, save_steps: 1 }, sft: { max_steps: 2 } });
-
-async function weightsOf(path: string): Promise<Uint8Array> {
-  return await Deno.readFile(`${path}/model.safetensors`);
-}
 
 webgpuTest(
   "a run on webgpu names its adapter, reads little back, and is reproducible",

@@ -10,6 +10,7 @@ import {
   shortRunConfig,
   trainOn,
   varying,
+  weightsOf,
   withWasm,
 } from "../testing.ts";
 
@@ -22,8 +23,7 @@ const TALK = `{
   },
 }`;
 
-const weightsOf = async (folder: string) =>
-  await sha256Hex(await Deno.readFile(`${folder}/checkpoint-2/model.safetensors`));
+const hashOf = async (folder: string) => await sha256Hex(await weightsOf(`${folder}/checkpoint-2`));
 
 test.inFolder("an environment that ends after one answer changes no bit", async (folder) => {
   const environment = await writeEnvironment(folder, ONE_TURN);
@@ -36,7 +36,7 @@ test.inFolder("an environment that ends after one answer changes no bit", async 
         training: { steps_per_generation: 4, num_iterations: 1 },
       });
       await trainOn(device, config, varying);
-      hashes.push(await weightsOf(`${dir}/run`));
+      hashes.push(await hashOf(`${dir}/run`));
       lines.push(await metricsWithoutClock(`${dir}/run`, "train"));
     });
   }
@@ -65,7 +65,7 @@ test.inFolder("dialogues are trained on, recorded, and the same when run again",
       });
       const { summary } = await trainOn(device, config);
       assert.equal(summary.status, "completed");
-      hashes.push(await weightsOf(`${dir}/run`));
+      hashes.push(await hashOf(`${dir}/run`));
       for (const row of await completionsOf(`${dir}/run`, 1)) {
         const dialogue = row["dialogue"] as { role: string }[];
         assert.equal(dialogue.filter(({ role }) => role === "assistant").length, row["turns"]);
@@ -97,7 +97,7 @@ test.inFolder("delays change no bit, also after a kill in the middle of a turn",
           training: { max_completion_length: 80, save_steps: 1 },
         });
         await trainOn(device, config, { resume });
-        return await weightsOf(`${dir}/${name}`);
+        return await hashOf(`${dir}/${name}`);
       };
       const whole = await run("whole", "0");
       assert.equal(await run("delayed", "60 * Math.random()"), whole);
@@ -153,10 +153,10 @@ test.inFolder("what depended on the clock is the same when a run goes on after a
       if (transcript === null) await Deno.remove(`${dir}/${name}/transcript.jsonl`);
       else await Deno.writeTextFile(`${dir}/${name}/transcript.jsonl`, transcript);
       await at(name, true);
-      return await weightsOf(`${dir}/${name}`);
+      return await hashOf(`${dir}/${name}`);
     };
     await writeEnvironment(folder, code(0)); // the machine is fast again
-    const whole = await weightsOf(`${dir}/whole`);
+    const whole = await hashOf(`${dir}/whole`);
     const transcript = await Deno.readTextFile(`${dir}/whole/transcript.jsonl`);
     assert.equal(await goOn("killed", `${transcript}{"step":1,"scene":"1","exch`), whole);
     assert.notEqual(await goOn("without", null), whole);
@@ -202,7 +202,7 @@ test.inFolder("an agent's rows are trained on, and are the same after a kill", a
       });
       const { summary } = await trainOn(device, config, { resume });
       assert.equal(summary.status, "completed");
-      return await weightsOf(`${dir}/${name}`);
+      return await hashOf(`${dir}/${name}`);
     };
     const whole = await run("whole");
     for (const row of await completionsOf(`${dir}/whole`, 1)) {
