@@ -6,9 +6,12 @@ import assert from "node:assert/strict";
 import { processIsAlive } from "../core/machine/process_alive.ts";
 import { type CommandOutput, runCommand } from "../core/machine/run_command.ts";
 import { SAFE_V8_FLAGS, V8_FLAGS } from "../core/program_command.ts";
+import { type Line, metricsOf, metricsWithoutClock } from "../training/metrics/testing.ts";
 import { type HostAnswer, type HostRequest, receive, send } from "./command_host.ts";
 
 export const root = new URL("..", import.meta.url);
+
+export { type Line, metricsOf as readMetrics };
 
 export type Result = HostAnswer;
 
@@ -294,25 +297,10 @@ export async function tinyConfig(folder: string, extra = ""): Promise<string> {
   return path;
 }
 
-/** Metrics that depend on the clock or on the machine. */
-const CLOCK =
-  /^(time|step_time|train_runtime|eval_runtime|time\/.*|memory\/.*|throughput\/.*|.*_per_second)$/;
-
-/** A line of metrics.jsonl. */
-export type Line = Record<string, unknown>;
-
-/** All lines of metrics.jsonl. */
-export async function readMetrics(run: string): Promise<Line[]> {
-  return jsonLines(await Deno.readTextFile(`${run}/metrics.jsonl`));
-}
-
-/**
- * The lines of metrics.jsonl that must be equal in equal runs: no events, and no metrics of CLOCK.
- */
+/** The lines of metrics.jsonl that must be equal in equal runs: no events, nothing of the clock. */
 export async function comparableMetrics(run: string): Promise<string[]> {
-  return (await readMetrics(run)).filter((line) => !("event" in line)).map((line) =>
-    JSON.stringify(Object.fromEntries(Object.entries(line).filter(([name]) => !CLOCK.test(name))))
-  );
+  return (await metricsWithoutClock(run)).filter((line) => !("event" in line))
+    .map((line) => JSON.stringify(line));
 }
 
 /** Number of lines of a split in the metrics of a run, which may not be there yet. */
@@ -333,7 +321,7 @@ export async function assertSameRun(
   assert.deepEqual(await comparableMetrics(run), await comparableMetrics(other));
   // Without a gradient, equal weights would prove nothing.
   const learns = (line: Line) => line["split"] === "train" && (line["grad_norm"] as number) > 0;
-  assert.ok((await readMetrics(run)).some(learns), "no step had a gradient");
+  assert.ok((await metricsOf(run)).some(learns), "no step had a gradient");
   const [a, b] = await Promise.all([run, other].map((path) => Deno.readFile(`${path}/${weights}`)));
   assert.ok(a!.length > 1000 && a!.length === b!.length);
   assert.ok(a!.every((byte, i) => byte === b![i]), `${weights} differ`);

@@ -8,6 +8,7 @@ import type { Device } from "../kernels/device.ts";
 import { createDevice } from "../kernels/mod.ts";
 import {
   type ConfigChanges,
+  metricsOf,
   metricsWithoutClock,
   tinyRunConfig,
   trainOn,
@@ -55,8 +56,7 @@ async function stopAgainAndAgain(
     });
     if (summary.status === "completed") return sessions;
     assert.equal(summary.status, "stopped");
-    const last = (await Deno.readTextFile(`${path}/metrics.jsonl`)).trimEnd().split("\n").at(-1)!;
-    assert.equal(JSON.parse(last).event, "stop");
+    assert.equal((await metricsOf(path)).at(-1)!["event"], "stop");
     assert.equal(JSON.parse(await Deno.readTextFile(`${path}/run.json`)).status, "stopped");
   }
 }

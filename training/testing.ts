@@ -26,6 +26,7 @@ import { createReferenceDevice } from "../kernels/devices/reference/device.ts";
 import type { Rubric } from "../rewards/rubric.ts";
 import type { RewardSample } from "../rewards/types.ts";
 import { assemble } from "./assemble.ts";
+import type { Line } from "./metrics/testing.ts";
 import type { TrainEvent, TrainSummary } from "./run/events.ts";
 import { GrpoTrainer, type TrainerOptions } from "./trainer.ts";
 
@@ -207,22 +208,8 @@ export function warningsOf({ events }: Pick<FinishedRun, "events">): string[] {
   return events.flatMap((event) => event.type === "warning" ? [event.message] : []);
 }
 
-/** Metrics that depend on the clock or the machine (see the documentation of metrics.jsonl). */
-const CLOCK = /^(time|step_time|time\/.*|memory\/.*|throughput\/.*|.*_runtime|.*_per_second)$/;
-
-export type Line = Record<string, unknown>;
-
-/** The lines of metrics.jsonl. */
-export async function metricsOf(outputDir: string): Promise<Line[]> {
-  const text = await Deno.readTextFile(`${outputDir}/metrics.jsonl`);
-  return text.trimEnd().split("\n").map((line) => JSON.parse(line));
-}
-
-/** The same without metrics that depend on the clock. @param split of the lines; default: all */
-export async function metricsWithoutClock(outputDir: string, split?: string): Promise<Line[]> {
-  return (await metricsOf(outputDir)).filter((line) => (split ?? line["split"]) === line["split"])
-    .map((line) => Object.fromEntries(Object.entries(line).filter(([name]) => !CLOCK.test(name))));
-}
+export { metricsOf, metricsWithoutClock } from "./metrics/testing.ts";
+export type { Line };
 
 export async function weightsOf(outputDir: string): Promise<Uint8Array> {
   return await Deno.readFile(`${outputDir}/model.safetensors`);

@@ -6,6 +6,8 @@ import assert from "node:assert/strict";
 import { UsageError } from "../../core/errors.ts";
 import {
   type ConfigChanges,
+  type Line,
+  metricsOf,
   test,
   tinyRunConfig,
   trainOn,
@@ -15,8 +17,6 @@ import {
   weightsOf,
   withWasm,
 } from "../testing.ts";
-
-type Line = Record<string, unknown>;
 
 const config = (path: string, training: ConfigChanges["training"], rest: ConfigChanges = {}) =>
   tinyRunConfig(path, {
@@ -28,9 +28,7 @@ const config = (path: string, training: ConfigChanges["training"], rest: ConfigC
 
 /** Metrics of the evaluations while training; those before and after training have other names. */
 async function evaluations(path: string): Promise<Line[]> {
-  const lines = (await Deno.readTextFile(`${path}/metrics.jsonl`)).trimEnd().split("\n")
-    .map((line): Line => JSON.parse(line));
-  return lines.filter((line) => line.split === "eval" && "eval_loss" in line);
+  return (await metricsOf(path)).filter((line) => line.split === "eval" && "eval_loss" in line);
 }
 
 const checkpoints = (path: string) =>

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { shortRunConfig, test, trainOn } from "../testing.ts";
+import { metricsOf, shortRunConfig, test, trainOn } from "../testing.ts";
 import { RunTracking } from "./run_tracking.ts";
 
 /** A file of MLflow's store as [step, value]. */
@@ -29,8 +29,9 @@ test.onReference("trackers get metrics, times by phase and memory at every log",
   for (const name of ["time/generate", "time/forward_backward", "memory/peak_bytes"]) {
     assert.deepEqual(steps(`train/${name}`), [2, 3], name);
   }
-  const lines = (await Deno.readTextFile(`${dir}/run/metrics.jsonl`)).trimEnd().split("\n")
-    .map((line) => JSON.parse(line)).filter(({ split, step }) => split === "train" && step < 3);
+  // deno-lint-ignore no-explicit-any
+  const all: any[] = await metricsOf(`${dir}/run`);
+  const lines = all.filter(({ split, step }) => split === "train" && step < 3);
   const [[, generate]] = points(`${folder}/metrics/train/time/generate`) as [number[]];
   const expected = (lines[0]["time/generate"] + lines[1]["time/generate"]) / 2;
   assert.ok(Math.abs(generate! - expected) < 1e-12);

@@ -11,7 +11,7 @@ import {
   type Session,
   stalledRestarts,
 } from "./sessions.ts";
-import { tinyRunConfig, trainOn } from "../testing.ts";
+import { metricsOf, tinyRunConfig, trainOn } from "../testing.ts";
 
 function job(id: string, restarts = 0): SlurmJob {
   const variables: Record<string, string> = {
@@ -135,6 +135,6 @@ test.inFolder("run.json has every session: its job, its restarts, its progress, 
       "7, 2, GRPO step 2, GRPO step 6, completed, ",
     ],
   );
-  const last = (await Deno.readTextFile(`${dir}/run/metrics.jsonl`)).trim().split("\n");
-  assert.ok(last.every((line) => !line.includes(`"event":"stop"`)), "cut back on the resume");
+  const lines = await metricsOf(`${dir}/run`);
+  assert.ok(lines.every(({ event }) => event !== "stop"), "cut back on the resume");
 });
