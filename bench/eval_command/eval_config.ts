@@ -45,9 +45,9 @@ import { TaskFiles } from "../../configs/reading/task_files.ts";
 import { UsageError } from "../../core/errors.ts";
 import { whyUnreadable } from "../../core/text_file.ts";
 import {
+  below,
   bool,
   choice,
-  type Complain,
   float,
   freeMap,
   int,
@@ -326,12 +326,12 @@ function map<const K extends Types>(
     ts: "unknown",
     read(node, complain) {
       if (node.kind !== "map") {
-        return void complain(node.at, `expected ${expected}, found ${describeNode(node)}`);
+        return complain(node.at, `expected ${expected}, found ${describeNode(node)}`);
       }
       const values: Record<string, unknown> = {};
       for (const [name, { keyAt, node: value }] of node.entries) {
         const type = Object.hasOwn(keys, name) ? keys[name] : undefined;
-        const say: Complain = (at, text, sub = "") => complain(at, text, `.${name}${sub}`);
+        const say = below(name, complain);
         if (type === undefined) {
           const known = Object.keys(keys), hint = didYouMean(name, known);
           const all = hint === "" && known.length < 6 ? `, expected ${known.join(" or ")}` : hint;
@@ -377,10 +377,7 @@ const DATASET: ValueType<TaskRequest> = {
   read(given, complain) {
     const node = asText(given) === null ? given : withEntry(emptyMap(given.at), "dataset", given);
     if (node.kind !== "map") {
-      return void complain(
-        node.at,
-        `expected a map with dataset, found ${describeNode(node)}`,
-      );
+      return complain(node.at, `expected a map with dataset, found ${describeNode(node)}`);
     }
     const { known = [], others = [] } = Object.groupBy(
       node.entries,
@@ -392,12 +389,12 @@ const DATASET: ValueType<TaskRequest> = {
     )!;
     if (dataset === undefined) {
       if (!isMissing(node, "dataset")) return;
-      return void complain(node.at, "missing, expected the name of a task", ".dataset");
+      return complain(node.at, "missing, expected the name of a task", ".dataset");
     }
     const position = node.entries.get("dataset")!.node.at, isFile = DATASET_NAMES.includes(dataset);
     if (!hasTask(dataset) && !isFile) {
       const hint = didYouMean(dataset, [...taskNames(), ...DATASET_NAMES]);
-      return void complain(position, `unknown task "${dataset}"${hint}`, ".dataset");
+      return complain(position, `unknown task "${dataset}"${hint}`, ".dataset");
     }
     const params = node.entries.get("params")?.node;
     const inParams = params?.kind === "map" ? params.entries : new Map<string, MapEntry>();
