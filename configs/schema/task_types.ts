@@ -95,13 +95,15 @@ function readPart(node: ConfigNode, key: string | null, complain: Complain) {
   return { task_name: names[0]!, weight: part.weight ?? 1, config: configs[0] ?? {} };
 }
 
+const TASK_FILE = refine(
+  fields({ path: name(), sha256: name() }, "{path, sha256}"),
+  ({ path }) => path === undefined ? "expected a path" : null,
+) as ValueType<{ path: string; sha256?: string }>;
+
 export const TASK_FILES = listOf(
-  refine(
-    fields({ path: name(), sha256: name() }, "{path, sha256}"),
-    ({ path }) => path === undefined ? "expected a path" : null,
-  ),
+  { ...TASK_FILE, ts: "{ path: string; sha256?: string }" },
   "a list of {path, sha256}",
-) as ValueType<{ path: string; sha256?: string }[]>;
+);
 
 const CURRICULUM = fields({
   attribute_levels: mapOf(int({ min: 0 }), "a map of attributes to levels"),
