@@ -10,18 +10,18 @@ import { table } from "./table.ts";
 import { NO_EFFECT, type Translation } from "./translation.ts";
 
 /** Key of a recipe, the type of its values, the reward by its name there, and the parameter. */
-const PARAMETERS: readonly (readonly [key: string, type: string, of: string, name: string])[] = `
-cosine_min_value_wrong number cosine min_value_wrong
-cosine_max_value_wrong number cosine max_value_wrong
-cosine_min_value_correct number cosine min_value_correct
-cosine_max_value_correct number cosine max_value_correct
-cosine_max_len int cosine max_len
-repetition_n_grams int repetition_penalty ngram_size
-repetition_max_penalty number repetition_penalty max_penalty
-code_language text code_format language
-max_completion_len int soft_overlong_punishment max_completion_len
-soft_punish_cache int soft_overlong_punishment soft_punish_cache
-`.trim().split("\n").map((line) => line.split(" ") as [string, string, string, string]);
+const PARAMETERS: readonly (readonly [key: string, type: string, of: string, name: string])[] = [
+  ["cosine_min_value_wrong", "number", "cosine", "min_value_wrong"],
+  ["cosine_max_value_wrong", "number", "cosine", "max_value_wrong"],
+  ["cosine_min_value_correct", "number", "cosine", "min_value_correct"],
+  ["cosine_max_value_correct", "number", "cosine", "max_value_correct"],
+  ["cosine_max_len", "int", "cosine", "max_len"],
+  ["repetition_n_grams", "int", "repetition_penalty", "ngram_size"],
+  ["repetition_max_penalty", "number", "repetition_penalty", "max_penalty"],
+  ["code_language", "text", "code_format", "language"],
+  ["max_completion_len", "int", "soft_overlong_punishment", "max_completion_len"],
+  ["soft_punish_cache", "int", "soft_overlong_punishment", "soft_punish_cache"],
+];
 
 /** The parameters' keys. The reward checks their ranges. */
 const PARAMETER_LINES = PARAMETERS.map(([key, type, reward, name]) =>
