@@ -25,16 +25,25 @@ import runsView from "./client/runs_view.ts" with { type: "text" };
 import style from "./client/style.css" with { type: "text" };
 import text from "./client/text.ts" with { type: "text" };
 
-/** Scripts of the page, and modules of the program that they share, by the names of their files. */
-const SCRIPTS: Readonly<Record<string, string>> = Object.fromEntries(
-  Object.entries(Object.assign(
-    { app, benchmarksView, bytes, chart, compareView, completionsView, counted, curvesView },
-    { dom, duration, launchView, metricCharts, metricTable, runView, runsView, text },
-  )).map(([name, script]) => [
-    `${name.replace(/[A-Z]/, (one) => `_${one.toLowerCase()}`)}.ts`,
-    script,
-  ]),
-);
+/** Scripts of the page, and modules of the program that they share. */
+const SCRIPTS: Readonly<Record<string, string>> = {
+  "app.ts": app,
+  "benchmarks_view.ts": benchmarksView,
+  "bytes.ts": bytes,
+  "chart.ts": chart,
+  "compare_view.ts": compareView,
+  "completions_view.ts": completionsView,
+  "counted.ts": counted,
+  "curves_view.ts": curvesView,
+  "dom.ts": dom,
+  "duration.ts": duration,
+  "launch_view.ts": launchView,
+  "metric_charts.ts": metricCharts,
+  "metric_table.ts": metricTable,
+  "run_view.ts": runView,
+  "runs_view.ts": runsView,
+  "text.ts": text,
+};
 
 /** Libraries from npm, which the scripts import by the name without `.js`. */
 const LIBRARIES: Readonly<Record<string, string>> = {
