@@ -168,7 +168,7 @@ class List {
       if (known.includes(name) || isOff) continue;
       if (fields !== TRL || name !== "columns") {
         const why = Object.hasOwn(fields.refused, name) ? name : "*";
-        return fail(node, fields.refused[why]!.replace("NAME", name), name);
+        return fail(node, fields.refused[why]!.replace("NAME", () => name), name);
       }
       const text = `${NO_EFFECT}: ${COLUMNS}; dataset_prompt_column names that of the prompts`;
       problems.note(node.at, `${this.key}${key}.${name}`, text);
