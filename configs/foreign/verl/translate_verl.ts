@@ -50,8 +50,8 @@ function checkFactor(keys: Translation): void {
   keys.refuse(factor.node, text);
 }
 
-/** Completions of a micro-step if no key says how many: rgx's default. */
-const DEFAULT_MICRO = 8;
+/** Completions of a micro-step, and how many they are if no key says it: rgx's default. */
+const PER_DEVICE = "training.per_device_train_batch_size", DEFAULT_MICRO = 8;
 
 /**
  * Translates verl's batch sizes. verl counts the prompts of a generation (train) and of an
@@ -59,15 +59,16 @@ const DEFAULT_MICRO = 8;
  * everywhere.
  */
 function translateBatchSizes(keys: Translation): void {
-  const group = keys.count("training.num_generations", 8), size = PER_DEVICE;
+  const group = keys.count("training.num_generations", 8);
   const micro = keys.number(`${ACTOR}.ppo_micro_batch_size_per_gpu`);
   const mini = keys.number(`${ACTOR}.ppo_mini_batch_size`);
   const train = keys.number("data.train_batch_size");
   if (mini !== null) {
     const step = mini.value * group, most = micro?.value ?? byTokens(keys) ?? DEFAULT_MICRO;
     const fitting = divisorUpTo(step, most);
-    keys.set(size, fitting, micro?.node ?? mini.node);
-    const written = keys.count(size, fitting), steps = step % written === 0 ? step / written : 1;
+    keys.set(PER_DEVICE, fitting, micro?.node ?? mini.node);
+    const written = keys.count(PER_DEVICE, fitting);
+    const steps = step % written === 0 ? step / written : 1;
     keys.set("training.gradient_accumulation_steps", steps, mini.node);
   }
   if (train === null) return;
@@ -75,8 +76,6 @@ function translateBatchSizes(keys: Translation): void {
   if (keys.number("training.steps_per_generation") !== null) return;
   keys.set("training.generation_batch_size", train.value * group, train.node);
 }
-
-const PER_DEVICE = "training.per_device_train_batch_size";
 
 /** The largest divisor of `count` up to `limit`; 1 if `count` cannot be the size of a step. */
 function divisorUpTo(count: number, limit: number): number {
