@@ -146,7 +146,7 @@ export const HUB_KEYS = keys({}, {
 export const HF_UPLOAD = {
   path: "hf_upload",
   about: "the upload after a run, as reasoning-gym's recipes have it; null: none",
-  isOn: ({ enabled }: { enabled: boolean }) => enabled !== false,
+  isOn: ({ enabled }: { enabled: boolean }) => enabled,
   isOptional: true as const,
   keys: keys({}, {
     enabled: "bool = false -- upload the model to the Hub when the run is complete",

@@ -79,7 +79,7 @@ export const MODEL = {
 export const LORA = {
   path: "lora",
   about: "the adapter that is trained; null: full fine-tuning",
-  isOn: ({ enabled }: { enabled: boolean }) => enabled !== false,
+  isOn: ({ enabled }: { enabled: boolean }) => enabled,
   flat: true,
   isOptional: true as const,
   keys: keys({
