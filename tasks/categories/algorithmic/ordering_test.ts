@@ -26,13 +26,11 @@ function checkOrder<T>(
 }
 
 Deno.test("number_sorting: the question's numbers, without a wrong neighbouring pair", () => {
-  const entries = entriesOf("number_sorting", [{ size: 150 }, {
-    size: 60,
-    min_value: -0.0005,
-    max_value: 0.0005,
-    min_decimals: 1,
-    max_decimals: 7,
-  }, { size: 30, min_numbers: 200, max_numbers: 300, max_value: 1e6, max_decimals: 0 }]);
+  const entries = entriesOf("number_sorting", [
+    { size: 150 },
+    { size: 60, min_value: -0.0005, max_value: 0.0005, min_decimals: 1, max_decimals: 7 },
+    { size: 30, min_numbers: 200, max_numbers: 300, max_value: 1e6, max_decimals: 0 },
+  ]);
   for (const { question, answer } of entries) {
     const { items, ascending } = listIn(question);
     const sorted = JSON.parse(answer!.replaceAll("'", '"')) as string[];
@@ -53,13 +51,10 @@ Deno.test("word_sorting: words compared code point by code point", () => {
     size: 60,
     transformation,
   }));
-  const entries = entriesOf("word_sorting", [...settings, {
-    size: 20,
-    min_words: 90,
-    max_words: 100,
-    min_word_length: 10,
-    max_word_length: 15,
-  }]);
+  const entries = entriesOf("word_sorting", [
+    ...settings,
+    { size: 20, min_words: 90, max_words: 100, min_word_length: 10, max_word_length: 15 },
+  ]);
   for (const { question, answer, metadata } of entries) {
     const { items, ascending } = listIn(question);
     checkOrder(answer!.split(", "), items, ascending, below);
@@ -72,9 +67,7 @@ Deno.test("word_sorting: words compared code point by code point", () => {
     );
     assert.equal(metadata["word_length"], Math.max(...items.map((word) => word.length)));
   }
-  const cased = entriesOf("word_sorting", [...settings]).map((entry) =>
-    listIn(entry.question).items
-  );
+  const cased = entriesOf("word_sorting", settings).map((entry) => listIn(entry.question).items);
   const has = (from: number, pattern: RegExp) =>
     cased.slice(from, from + 60).flat().some((word) => pattern.test(word));
   assert.ok(has(0, /^[A-Z][a-z]+$/) && has(0, /^[a-z]+$/) && !has(0, /[a-z][A-Z]/));
@@ -82,11 +75,11 @@ Deno.test("word_sorting: words compared code point by code point", () => {
 });
 
 Deno.test("word_sequence_reversal: the question's list, read from its end", () => {
-  const entries = entriesOf("word_sequence_reversal", [{ size: 150 }, {
-    size: 50,
-    min_words: 1,
-    max_words: 2,
-  }, { size: 20, min_words: 90, max_words: 100 }]);
+  const entries = entriesOf("word_sequence_reversal", [
+    { size: 150 },
+    { size: 50, min_words: 1, max_words: 2 },
+    { size: 20, min_words: 90, max_words: 100 },
+  ]);
   for (const { question, answer } of entries) {
     let words = /first: (.*)$/m.exec(question)![1]!, back = "";
     for (let comma = words.lastIndexOf(", "); comma >= 0; comma = words.lastIndexOf(", ")) {
@@ -102,11 +95,11 @@ Deno.test("word_sequence_reversal: the question's list, read from its end", () =
 });
 
 Deno.test("sentence_reordering: the question has the sentence's words, in another order", () => {
-  const entries = entriesOf("sentence_reordering", [{ size: 200 }, {
-    size: 40,
-    min_words_in_sentence: 1,
-    max_words_in_sentence: 4,
-  }, { size: 30, min_words_in_sentence: 50, max_words_in_sentence: 100 }]);
+  const entries = entriesOf("sentence_reordering", [
+    { size: 200 },
+    { size: 40, min_words_in_sentence: 1, max_words_in_sentence: 4 },
+    { size: 30, min_words_in_sentence: 50, max_words_in_sentence: 100 },
+  ]);
   let fromStory = 0;
   for (const { question, answer, metadata } of entries) {
     const mixed = /mixed up: (.*)$/m.exec(question)![1]!.split(" ");

@@ -10,13 +10,8 @@ function numbersIn({ question }: Entry): number[] {
 }
 
 Deno.test("bits: the ones of the question's number, counted by clearing the lowest one", () => {
-  for (
-    const entry of entriesOf(
-      "count_bits",
-      [{}, { max_n: 40 }, { min_n: 2 ** 40, max_n: 2 ** 52 }],
-      { seed: 1, size: 200 },
-    )
-  ) {
+  const sets = [{}, { max_n: 40 }, { min_n: 2 ** 40, max_n: 2 ** 52 }];
+  for (const entry of entriesOf("count_bits", sets, { seed: 1, size: 200 })) {
     let rest = BigInt(numbersIn(entry)[0]!), count = 0;
     for (; rest > 0n; rest &= rest - 1n) count++;
     assert.equal(entry.answer, String(count), entry.question);

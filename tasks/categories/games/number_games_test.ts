@@ -180,12 +180,8 @@ Deno.test("kakurasu: exactly one grid has the question's sums, the answer", () =
 
 Deno.test("mahjong: the rounds of the question, played with letters, end in the answer", () => {
   const seen = new Map<string, number>();
-  for (
-    const entry of entriesOf("mahjong_puzzle", [{}, { min_num_rounds: 1, max_num_rounds: 3 }], {
-      seed: 5,
-      size: 150,
-    })
-  ) {
+  const sets = [{}, { min_num_rounds: 1, max_num_rounds: 3 }];
+  for (const entry of entriesOf("mahjong_puzzle", sets, { seed: 5, size: 150 })) {
     let hand = [.../beginning: ([A-Z]{13})\n/.exec(entry.question)![1]!];
     let result = "";
     const rounds = [...entry.question.matchAll(/Round \d+: add ([A-Z]), remove ([A-Z])/g)];

@@ -10,13 +10,11 @@ function gridIn(text: string): number[][] {
 }
 
 Deno.test("rotate_matrix: every cell is rotated about the middle of the matrix", () => {
-  const entries = entriesOf("rotate_matrix", [{ size: 150 }, {
-    size: 80,
-    min_n: 2,
-    max_n: 3,
-    min_rotations: 1,
-    max_rotations: 7,
-  }, { size: 20, min_n: 20, max_n: 25, max_rotations: 50 }]);
+  const entries = entriesOf("rotate_matrix", [
+    { size: 150 },
+    { size: 80, min_n: 2, max_n: 3, min_rotations: 1, max_rotations: 7 },
+    { size: 20, min_n: 20, max_n: 25, max_rotations: 50 },
+  ]);
   const seen = new Set<number>();
   for (const { question, answer } of entries) {
     const quarters = Number(/by (\d+) degrees/.exec(question)![1]) / 90;
@@ -35,11 +33,11 @@ Deno.test("rotate_matrix: every cell is rotated about the middle of the matrix",
 });
 
 Deno.test("spiral_matrix: a walk that turns right at every border and visited cell", () => {
-  const entries = entriesOf("spiral_matrix", [{ size: 150 }, { size: 60, max_n: 3 }, {
-    size: 10,
-    min_n: 24,
-    max_n: 25,
-  }]);
+  const entries = entriesOf("spiral_matrix", [
+    { size: 150 },
+    { size: 60, max_n: 3 },
+    { size: 10, min_n: 24, max_n: 25 },
+  ]);
   for (const { question, answer } of entries) {
     const grid: (number | undefined)[][] = gridIn(question);
     const walked: (number | undefined)[] = [];
@@ -56,11 +54,11 @@ Deno.test("spiral_matrix: a walk that turns right at every border and visited ce
 });
 
 Deno.test("pool_matrix: windows by cell, averages in exact hundredths", () => {
-  const entries = entriesOf("pool_matrix", [{ size: 200 }, {
-    size: 60,
-    min_pool_size: 4,
-    max_pool_size: 8,
-  }, { size: 20, min_rows: 20, max_rows: 25, min_cols: 3, max_cols: 9, max_pool_size: 9 }]);
+  const entries = entriesOf("pool_matrix", [
+    { size: 200 },
+    { size: 60, min_pool_size: 4, max_pool_size: 8 },
+    { size: 20, min_rows: 20, max_rows: 25, min_cols: 3, max_cols: 9, max_pool_size: 9 },
+  ]);
   const seen = new Set<string>();
   for (const { question, answer, metadata } of entries) {
     const [, type, side] = /^(Max|Average) pooling.* (\d+) × \d+ cells/.exec(question)!;

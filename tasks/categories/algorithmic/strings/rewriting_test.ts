@@ -33,11 +33,11 @@ function run(question: string, first: RegExp, kinds: string[]): string {
 }
 
 Deno.test("string_splitting: the rules of the question, applied", () => {
-  const entries = entriesOf("string_splitting", [{ size: 150 }, {
-    size: 30,
-    min_initial_machines: 20,
-    max_initial_machines: 60,
-  }, { size: 30, max_initial_machines: 8, max_iterations: 4 }]);
+  const entries = entriesOf("string_splitting", [
+    { size: 150 },
+    { size: 30, min_initial_machines: 20, max_initial_machines: 60 },
+    { size: 30, max_initial_machines: 8, max_iterations: 4 },
+  ]);
   let cut = 0;
   for (const { question, answer, metadata } of entries) {
     assert.equal(run(question, /(\d+) of machine ([ABC])/g, [..."ABCXYZ"]), answer, question);
@@ -50,11 +50,11 @@ Deno.test("string_splitting: the rules of the question, applied", () => {
 
 Deno.test("string_synthesis: the rules of the question, applied", () => {
   const kinds = "[A] [B] [C] {A} {B} {C} (A) (B) (C)".split(" ");
-  const entries = entriesOf("string_synthesis", [{ size: 150 }, {
-    size: 30,
-    min_initial_blocks: 20,
-    max_initial_blocks: 60,
-  }, { size: 30, max_initial_blocks: 8, max_iterations: 3 }]);
+  const entries = entriesOf("string_synthesis", [
+    { size: 150 },
+    { size: 30, min_initial_blocks: 20, max_initial_blocks: 60 },
+    { size: 30, max_initial_blocks: 8, max_iterations: 3 },
+  ]);
   for (const { question, answer, metadata } of entries) {
     assert.equal(run(question, /(\d+) of (\[[ABC]\])/g, kinds), answer, question);
     assert.deepEqual((metadata["states"] as number[][]).at(-1), metadata["solution"]);
@@ -78,11 +78,10 @@ Deno.test("recorded entries of string_splitting and string_synthesis have our st
 });
 
 Deno.test("string_insertion: one pass of a regular expression built from the question", () => {
-  const entries = entriesOf("string_insertion", [{ size: 150 }, {
-    size: 60,
-    min_string_length: 100,
-    max_string_length: 300,
-  }]);
+  const entries = entriesOf("string_insertion", [
+    { size: 150 },
+    { size: 60, min_string_length: 100, max_string_length: 300 },
+  ]);
   let changed = 0;
   for (const { question, answer } of entries) {
     const string = /letters: ([A-E]+)\n/.exec(question)![1]!;
@@ -139,12 +138,11 @@ function rewritten(string: string, rules: readonly string[]): string {
 }
 
 Deno.test("string_manipulation: the question's rules as regular expressions", () => {
-  const entries = entriesOf("string_manipulation", [{ size: 200 }, {
-    size: 100,
-    min_num_rules: 15,
-    max_num_rules: 20,
-    max_string_length: 40,
-  }, { size: 20, min_string_length: 100, max_string_length: 200, max_num_rules: 20 }]);
+  const entries = entriesOf("string_manipulation", [
+    { size: 200 },
+    { size: 100, min_num_rules: 15, max_num_rules: 20, max_string_length: 40 },
+    { size: 20, min_string_length: 100, max_string_length: 200, max_num_rules: 20 },
+  ]);
   const used = new Set<string>();
   for (const { question, answer, metadata } of entries) {
     const string = /step by step: ([abc]+)\n/.exec(question)![1]!;

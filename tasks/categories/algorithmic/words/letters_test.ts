@@ -9,11 +9,11 @@ function reversed(text: string): string {
 }
 
 Deno.test("palindrome_generation: the letters of the question, the same in both directions", () => {
-  const entries = entriesOf("palindrome_generation", [{ size: 200 }, {
-    size: 50,
-    min_length: 1,
-    max_length: 2,
-  }, { size: 20, min_length: 200, max_length: 300 }]);
+  const entries = entriesOf("palindrome_generation", [
+    { size: 200 },
+    { size: 50, min_length: 1, max_length: 2 },
+    { size: 20, min_length: 200, max_length: 300 },
+  ]);
   for (const { question, answer } of entries) {
     const letters = /palindrome: ([a-z, ]+)\n/.exec(question)![1]!.split(", ");
     assert.equal(letters.sort().join(""), [...answer!].sort().join(""));
@@ -36,13 +36,17 @@ function partitionsByMask(string: string): string[] {
 }
 
 Deno.test("palindrome_partitioning: all cuts of the string, tried one by one", () => {
-  const entries = entriesOf("palindrome_partitioning", [{ size: 120, max_string_len: 11 }, {
-    size: 60,
-    min_string_len: 1,
-    max_string_len: 6,
-    min_substring_palindrome_len: 2,
-    max_substring_palindrome_len: 6,
-  }, { size: 30, min_string_len: 12, max_string_len: 12, max_substring_palindrome_len: 1 }]);
+  const entries = entriesOf("palindrome_partitioning", [
+    { size: 120, max_string_len: 11 },
+    {
+      size: 60,
+      min_string_len: 1,
+      max_string_len: 6,
+      min_substring_palindrome_len: 2,
+      max_substring_palindrome_len: 6,
+    },
+    { size: 30, min_string_len: 12, max_string_len: 12, max_substring_palindrome_len: 1 },
+  ]);
   let many = 0;
   for (const { question, answer, metadata } of entries) {
     const string = /is one\): ([a-z]+)\n/.exec(question)![1]!;
