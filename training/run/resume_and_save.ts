@@ -40,6 +40,9 @@ import { progressText, type Session } from "./sessions.ts";
 import type { RunSizes } from "./run_sizes.ts";
 import type { TrainerOptions } from "./trainer_options.ts";
 
+/** Entries of the history that are written at once: one by one they take four times as long. */
+const ENTRIES_PER_PIECE = 64;
+
 export class RunCheckpoints {
   /** One object for each log, as in trainer_state.json. */
   logHistory: Record<string, unknown>[] = [];
@@ -322,7 +325,7 @@ export class RunCheckpoints {
       is_hyper_param_search: false,
       is_local_process_zero: true,
       is_world_process_zero: true,
-      log_history: [],
+      log_history: [], // written below
       logging_steps: stepInterval(training.logging_steps, total),
       max_steps: total,
       num_input_tokens_seen: supervised === null ? state.numTokens : state.warmStartTokens,
@@ -337,14 +340,16 @@ export class RunCheckpoints {
     const history = this.logHistory, lines = (value: unknown) => JSON.stringify(value, null, 2);
     const [head, tail] = lines(json).split(`"log_history": []`) as [string, string];
     return function* () {
-      const bytes = (text: string) => encoder.encode(text), encoder = new TextEncoder();
-      yield bytes(`${head}"log_history": [`);
-      for (const [i, entry] of history.entries()) {
-        const sorted = Object.entries(entry).sort(([a], [b]) => a < b ? -1 : 1);
-        const text = lines(Object.fromEntries(sorted)).replaceAll("\n", "\n    ");
-        yield bytes(`${i === 0 ? "" : ","}\n    ${text}`);
+      const encoder = new TextEncoder();
+      yield encoder.encode(`${head}"log_history": [`);
+      for (let from = 0; from < history.length; from += ENTRIES_PER_PIECE) {
+        const sorted = history.slice(from, from + ENTRIES_PER_PIECE).map((entry) =>
+          Object.fromEntries(Object.entries(entry).sort(([a], [b]) => a < b ? -1 : 1))
+        );
+        const entries = lines(sorted).slice("[".length, -"\n]".length).replaceAll("\n", "\n  ");
+        yield encoder.encode(`${from === 0 ? "" : ","}${entries}`);
       }
-      yield bytes(`${history.length === 0 ? "" : "\n  "}]${tail}\n`);
+      yield encoder.encode(`${history.length === 0 ? "" : "\n  "}]${tail}\n`);
     };
   }
 }
