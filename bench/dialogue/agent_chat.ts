@@ -7,7 +7,7 @@
 import type { ChatMessage } from "../../core/chat_message.ts";
 import { isRecord, jsonObjectOrNull } from "../../core/json_file.ts";
 import { stopStrings } from "../../models/generation/sampling/stop_strings.ts";
-import type { AnswerSpan, Completion, GenerateRequest } from "../../models/generation/types.ts";
+import type { Completion, GenerateRequest } from "../../models/generation/types.ts";
 import { callId } from "../../models/tokenizers/dialects/dialect.ts";
 import type { AgentLimits, ApiReply } from "../../rewards/environments/environment.ts";
 import { asApiError, badRequest } from "../../serve/api_error.ts";
@@ -19,7 +19,7 @@ import { type Limits, messagesOf } from "../../serve/prompt_tokens.ts";
 import type { ServedRequest } from "../../serve/request.ts";
 import { PLAIN_SAMPLING } from "../../serve/sampling_fields.ts";
 import type { PromptEncoder } from "../evaluation/prompt_encoder.ts";
-import { answerSpans, type DialogueRow, idsOf } from "./segments.ts";
+import { type DialogueRow, idsOf } from "./segments.ts";
 
 /** Requests in a row that may be refused; an agent could repeat one for ever. */
 const MAX_REFUSED = 16;
@@ -101,8 +101,8 @@ export class AgentChat {
     return this.refused >= MAX_REFUSED;
   }
 
-  /** The whole prompt of the request that was taken, and what its row gets before the answer. */
-  get asked(): Pick<AgentRequest, "ids" | "next"> | null {
+  /** The whole prompt of the request that was taken, its row, and what that lacks of the prompt. */
+  get asked(): Pick<AgentRequest, "ids" | "row" | "next"> | null {
     return this.#request;
   }
 
@@ -155,12 +155,6 @@ export class AgentChat {
       `the prompt has ${ids.length} tokens; one that goes on with no earlier answer ` +
       `has at most ${most} (max_prompt_length)`;
     throw badRequest(message, "messages", "context_length_exceeded");
-  }
-
-  /** Where the prompt of the request that was taken has the model's earlier answers. */
-  get answers(): AnswerSpan[] {
-    const { row } = this.#request!;
-    return answerSpans(row.prompt.ids.length, row);
   }
 
   /** What limits and ends the answer to the request. @param left the tokens that are left */

@@ -34,7 +34,7 @@ import type { Entry } from "../../tasks/types.ts";
 import type { EncodedPrompt, PromptEncoder } from "../evaluation/prompt_encoder.ts";
 import { AgentChat, longestPrompt } from "./agent_chat.ts";
 import { type Dialogue, type DialogueSetup, type StopReason, withObservation } from "./dialogue.ts";
-import { answerSpans, type Segment } from "./segments.ts";
+import { answerSpans, idsOf, type Segment } from "./segments.ts";
 
 /** A problem, and which of its dialogues are wanted. */
 export interface DialogueStart {
@@ -395,7 +395,7 @@ class Game {
   /** Lets the model answer what an agent has asked. */
   async #answerAgent(player: Player, chat: AgentChat, ask: Ask) {
     const { prompts, maxTokens, limits: { max_turn_tokens: most } } = this.options;
-    const { ids: promptIds, next } = chat.asked!, { start, branch } = player;
+    const { ids: promptIds, row, next } = chat.asked!, { start, branch } = player;
     player.messages.push(...chat.begin());
     player.prompt = chat.rows[0]!.prompt;
     player.add("environment", next);
@@ -407,7 +407,7 @@ class Game {
       promptIds,
       n: 1,
       firstBranch: branch,
-      answers: chat.answers,
+      answers: answerSpans(row),
       ...(firstPosition > 0 && { firstPosition }),
       sampling: chat.sampling(left),
     }) as [Completion];
@@ -486,15 +486,16 @@ class Game {
   }
 
   /** What the model is asked for: an answer to all that the dialogue has. */
-  #request({ prompt, segments, length, start, branch }: Player): GenerateRequest {
+  #request(player: Player): GenerateRequest {
+    const { prompt, length, start, branch } = player;
     const { maxTokens, limits: { max_turn_tokens: most } } = this.options, isFirst = length === 0;
     const maxNewTokens = Math.min(maxTokens - length, most ?? Infinity);
     return {
       promptId: start.promptId,
-      promptIds: isFirst ? prompt.ids : [...prompt.ids, ...segments.flatMap(({ ids }) => ids)],
+      promptIds: isFirst ? prompt.ids : [...prompt.ids, ...idsOf(player)],
       n: 1,
       firstBranch: branch,
-      answers: answerSpans(prompt.ids.length, { segments }),
+      answers: answerSpans(player),
       ...(isFirst ? {} : { firstPosition: length }),
       ...(isFirst && most === null ? {} : { sampling: { maxNewTokens } }),
     };

@@ -43,9 +43,11 @@ export function rowsOf(
   return rows ?? [{ prompt, segments: [...segments], turns: [...turns] }];
 }
 
-/** Where the model's answers stand behind a prompt of so many tokens. */
-export function answerSpans(prompt: number, { segments }: Written): AnswerSpan[] {
-  let end = prompt;
+/** Where the model's answers stand among all tokens, of the prompt and of what followed it. */
+export function answerSpans(
+  { prompt, segments }: Written & Pick<DialogueRow, "prompt">,
+): AnswerSpan[] {
+  let end = prompt.ids.length;
   return segments.flatMap(({ from, ids: { length } }) => {
     const begin = end;
     end += length;
