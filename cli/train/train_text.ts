@@ -168,12 +168,12 @@ export function evalLines(
   { result, items }: Pick<Extract<TrainEvent, { type: "eval" }>, "result" | "items">,
   { dataset_name, task_name }: Pick<RunConfig["data"], "dataset_name" | "task_name">,
 ): string[] {
-  const lines = result.total === 0 ? ["  no problem has an answer to compare with"] : [
-    `  ${result.temperature === 0 ? "" : `sampled ${accuracyText(result)}   `}greedy ${
-      accuracyText(result.greedy)
-    }   ` +
+  const measured = result.total === 0 ? ["no problem has an answer to compare with"] : [
+    ...(result.temperature === 0 ? [] : [`sampled ${accuracyText(result)}`]),
+    `greedy ${accuracyText(result.greedy)}`,
     `answer format ${(100 * result.format_rate).toFixed(1)} %`,
   ];
+  const lines = [`  ${measured.join("   ")}`];
   for (const [name, reward] of shownRewards(result)) lines.push(`  ${name} ${rewardText(reward)}`);
   if (dataset_name === null && publishedPlace(task_name ?? "") === null) return lines;
   for (const { question, expected, completion, extracted } of items.slice(0, SHOWN)) {
