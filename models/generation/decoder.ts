@@ -311,7 +311,11 @@ export class Decoder {
    * to the rows of the prompt cache behind its prompt, whose state moves on. An answer may be long:
    * it yields after each step.
    */
-  async *decodeAgain(ids: readonly number[], prompt: PromptRows, params: SamplingParams) {
+  async *decodeAgain(
+    ids: readonly number[],
+    prompt: PromptRows,
+    params: SamplingParams,
+  ): AsyncGenerator<void> {
     const { begin: _, end: begin, state } = prompt, { slots, promptStates } = this.shape;
     // Threads take shares of the rows through fused layers, and states move on row by row.
     const together = this.#fused || this.hasStates ? 1 : slots;
