@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { parquetWriteBuffer } from "hyparquet-writer";
 import { test, withFolder } from "../../core/testing.ts";
+import { lines } from "../../data/testing.ts";
 import { reportHtml, writeReport } from "./write_report.ts";
 import { reportMarkdown } from "./markdown.ts";
 import { readRunRecord, type RunRecord } from "./run_record.ts";
@@ -17,7 +18,6 @@ const share = (correct: number, total: number) => ({
 });
 
 type Change = Readonly<Record<string, string | object | null>>;
-const lines = (all: readonly object[]) => all.map((one) => JSON.stringify(one) + "\n").join("");
 
 /** Writes a run's folder as a trainer leaves it; `change` replaces files (null: left out). */
 async function writeRun(folder: string, change: Change = {}): Promise<void> {
