@@ -124,10 +124,10 @@ class List {
   }
 
   /** Sets the data set. Several splits of one data set are read one after the other. */
-  read(list: ConfigNode): null | void {
+  read(list: ConfigNode): void {
     const items = list.kind === "list" ? list.items : [], { keys } = this;
     if (this.fields !== TRL && (items.length !== 1 || items[0]!.kind !== "map")) {
-      return this.refuse(list, `expected one data set; ${ONE_SET}`);
+      return void this.refuse(list, `expected one data set; ${ONE_SET}`);
     }
     const read = items.map((item, i) => this.#entry(item, this.fields === OPEN_R1 ? "" : `.${i}`));
     const sets = read.filter((set) => set !== null), [first] = sets;
@@ -136,10 +136,8 @@ class List {
       JSON.stringify([place.value, config === undefined ? null : toJson(config)]);
     const other = sets.findIndex((set) => identity(set) !== identity(first));
     if (other > 0) {
-      return this.refuse(
-        items[other]!,
-        `${items.length} entries, expected one data set; ${ONE_SET}`,
-      );
+      const text = `${items.length} entries, expected one data set; ${ONE_SET}`;
+      return void this.refuse(items[other]!, text);
     }
     const { place, config } = first;
     keys.set("data.dataset_name", place.value, place);
