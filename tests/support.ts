@@ -47,7 +47,9 @@ export function spawnRgx(
     /** Use the V8 flags of `deno task rgx:safe`. */
     safe?: boolean;
     /** A command of a shell before it, such as one that sets limits. */
-    shell?: string;
+    shell?: string | undefined;
+    /** In a process group of its own. */
+    detached?: boolean;
   } = {},
 ): Deno.ChildProcess {
   const { shell } = options;
@@ -58,6 +60,7 @@ export function spawnRgx(
     cwd: options.cwd ?? root,
     env: { ...ENVIRONMENT, ...options.env },
     stdin: options.stdin ?? "null",
+    detached: options.detached ?? false,
     stdout: "piped",
     stderr: "piped",
   }).spawn();

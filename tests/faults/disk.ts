@@ -4,7 +4,7 @@
  */
 import assert from "node:assert/strict";
 import { argv } from "../command_line.ts";
-import { assertClean, assertSameRun, type Result, rgx, spawnRgx, tinyConfig } from "../support.ts";
+import { assertClean, assertSameRun, type Result, rgx, startRgx, tinyConfig } from "../support.ts";
 import { runCommand } from "../../core/machine/run_command.ts";
 import { RandomStream } from "../../core/philox.ts";
 import type { Campaign } from "./campaign.ts";
@@ -32,19 +32,15 @@ export async function alone(
   work: (pid: number, hasEnded: () => boolean) => unknown = () => {},
   shell?: string,
 ): Promise<Result & { signal: string | null }> {
-  const child = spawnRgx(args, { env, ...(shell === undefined ? {} : { shell }) });
-  let hasEnded = false;
+  const session = startRgx(args, { env, shell }), { child } = session;
   const timer = setTimeout(() => child.kill("SIGKILL"), 180_000);
+  let hasEnded = false;
   child.status.then(() => {
     hasEnded = true;
     clearTimeout(timer);
   });
-  const [{ code, signal, stdout, stderr }] = await Promise.all([
-    child.output(),
-    work(child.pid, () => hasEnded),
-  ]);
-  const text = new TextDecoder();
-  return { code, signal, out: text.decode(stdout), err: text.decode(stderr) };
+  const [ended] = await Promise.all([session.end, work(child.pid, () => hasEnded)]);
+  return ended;
 }
 
 /** What the log of faults.c says of a call. */

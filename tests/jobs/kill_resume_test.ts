@@ -17,6 +17,7 @@ import {
   succeeds,
   tinyConfig,
 } from "../support.ts";
+import { delay } from "./waiting.ts";
 
 /** Every phase is long enough to be interrupted, and has several checkpoints. */
 const LONG = argv`sft.max_steps=40 training.max_steps=40 training.save_steps=4
@@ -77,7 +78,7 @@ test.inFolder("a run that stops in a step or an evaluation does not wait for a s
   ) {
     const session = start(args(path, 200, problems));
     await session.reaches(text, () => session.err.includes(text));
-    await new Promise((resolve) => setTimeout(resolve, 1000));
+    await delay(1000);
     const begin = performance.now(), stopped = await session.ends(signal);
     assert.ok(performance.now() - begin < 100_000, "it waited for the reward");
     assert.equal(stopped.code, 75, stopped.err);

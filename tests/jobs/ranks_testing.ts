@@ -1,5 +1,6 @@
 /** For tests of ranks as processes: finds the process of a rank and sends it a signal. */
 import assert from "node:assert/strict";
+import { delay } from "./waiting.ts";
 
 /** The end of a command. */
 export interface Ended {
@@ -31,13 +32,13 @@ export async function signalled(
   const end = start({ RGX_TEST_MARK: mark }).finally(() => hasEnded = true);
   while (!await isNow()) {
     assert.ok(!hasEnded, "the ranks have ended too early");
-    await new Promise((resolve) => setTimeout(resolve, 5));
+    await delay(5);
   }
   Deno.kill(await processOf(mark, rank), signal);
   const result = await end;
   // The launcher may end before the ranks that it has asked to end, and these hold the folder.
   while (await processesOf(mark).next().then(({ done }) => !done)) {
-    await new Promise((resolve) => setTimeout(resolve, 20));
+    await delay(20);
   }
   return result;
 }

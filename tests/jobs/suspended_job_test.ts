@@ -4,7 +4,7 @@
  */
 import assert from "node:assert/strict";
 import { test } from "../../core/testing.ts";
-import { assertSameRun, rgxProgram, runs, Session, succeeds, tinyConfig } from "../support.ts";
+import { assertSameRun, runs, startRgx, succeeds, tinyConfig } from "../support.ts";
 import { delay, until } from "./waiting.ts";
 
 const LIMIT = 1.5;
@@ -27,17 +27,8 @@ test.inFolder(
     await succeeds(["train", ...args, "--output-dir", `${folder}/whole`]);
 
     const run = `${folder}/run`;
-    const [program, ...words] = rgxProgram(["train", ...args, "--output-dir", run]);
-    const child = new Deno.Command(program!, {
-      args: words,
-      env: { NO_COLOR: "1", SLURM_JOB_ID: "" },
-      stdin: "null",
-      stdout: "piped",
-      stderr: "piped",
-      detached: true, // a process group of its own
-    }).spawn();
-    const session = new Session(child);
-    const signal = (name: string) => runs(["kill", "-s", name, "--", `-${child.pid}`]);
+    const session = startRgx(["train", ...args, "--output-dir", run], { detached: true });
+    const signal = (name: string) => runs(["kill", "-s", name, "--", `-${session.child.pid}`]);
     await until("the first step", 120, () => session.err.includes("GRPO: 3 steps"));
     for (let i = 0; i < 3; i++) {
       await delay(700);
