@@ -59,7 +59,7 @@ export interface Listener {
   part?: (prompt: number, branch: number, choice: Choice, part: ChoicePart) => void;
 }
 
-/** @throws ApiError for a prompt that the model has no room for */
+/** @throws ApiError for a prompt that the model has no room for, or whose `answers` are wrong */
 function checkPrompts(
   { maxModelLength }: ModelHost,
   { prompts, sampling: { answers } }: Task,
