@@ -3,6 +3,7 @@
  */
 import assert from "node:assert/strict";
 import { Interrupted } from "../core/errors.ts";
+import { namesIn } from "../core/testing.ts";
 import { createDataset } from "../tasks/dataset.ts";
 import type { Benchmark } from "./benchmark.ts";
 import { readResultFile } from "./results/result_file.ts";
@@ -13,7 +14,6 @@ const TASKS = ["chain_sum", "spell_backward"];
 const DRAWN = { temperature: 1, max_new_tokens: 8 };
 /** The result of the only model on a task. */
 const on = ({ result }: Benchmark, task: string) => Object.values(result.tasks[task]!.models)[0]!;
-const namesIn = (folder: string) => [...Deno.readDirSync(folder)].map(({ name }) => name).sort();
 
 modelTest(
   "one model on two tasks: documented files, problems of the test split",

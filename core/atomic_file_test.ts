@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { test } from "./testing.ts";
+import { namesIn, test } from "./testing.ts";
 import {
   appendLine,
   type BytePieces,
@@ -22,10 +22,6 @@ const bytes = (text: string) => new TextEncoder().encode(text);
 
 async function* halfOf(pieces: BytePieces): AsyncGenerator<Uint8Array> {
   for await (const piece of pieces) return yield piece.subarray(0, piece.length >> 1);
-}
-
-function list(folder: string): string[] {
-  return [...Deno.readDirSync(folder)].map(({ name }) => name).sort();
 }
 
 /** A writer that writes half of the n-th file and then fails like the kernel on a full disk. */
@@ -77,7 +73,7 @@ test.inFolder("a file is created and replaced, and no other file remains", async
   await writeFileAtomic(`${folder}/f`, "one");
   await writeFileAtomic(`${folder}/f`, bytes("two"));
   assert.equal(await Deno.readTextFile(`${folder}/f`), "two");
-  assert.deepEqual(list(folder), ["f"]);
+  assert.deepEqual(namesIn(folder), ["f"]);
 });
 
 test.inFolder("of several files all are replaced, or none", async (folder) => {
@@ -94,7 +90,7 @@ test.inFolder("of several files all are replaced, or none", async (folder) => {
       isDiskFull(`${folder}/${name}`),
     );
     assert.deepEqual(texts(), ["one", "one"]);
-    assert.deepEqual(list(folder), ["a", "b"]);
+    assert.deepEqual(namesIn(folder), ["a", "b"]);
   }
   await writeFilesAtomic(files("two"));
   assert.deepEqual(texts(), ["two", "two"]);
@@ -119,19 +115,19 @@ test.inFolder("content is made while it is written, and nothing remains if that 
   assert.equal(await verifySums(folder), null);
   await assert.rejects(writeFolderAtomic(folder, files(4)), /the device is gone/);
   await assert.rejects(writeFolderAtomic(`${root}/other`, files(4)));
-  assert.deepEqual(list(root), ["made"]);
+  assert.deepEqual(namesIn(root), ["made"]);
   assert.equal(await verifySums(folder), null);
 });
 
 test.inFolder("a folder is written with its checksums, and replaced as a whole", async (root) => {
   const target = `${root}/not/yet/there`;
   await writeFolderAtomic(target, new Map([["a", bytes("1")], ["b", bytes("2")]]));
-  assert.deepEqual(list(target), ["SHA256SUMS", "a", "b"]);
+  assert.deepEqual(namesIn(target), ["SHA256SUMS", "a", "b"]);
   assert.equal(await verifySums(target), null);
   await writeFolderAtomic(target, new Map([["c", bytes("3")]]));
-  assert.deepEqual(list(target), ["SHA256SUMS", "c"]);
+  assert.deepEqual(namesIn(target), ["SHA256SUMS", "c"]);
   assert.equal(await verifySums(target), null);
-  assert.deepEqual(list(`${root}/not/yet`), ["there"]);
+  assert.deepEqual(namesIn(`${root}/not/yet`), ["there"]);
   await assert.rejects(writeFolderAtomic(target, new Map([["x/y", bytes("")]])), RangeError);
   assert.equal(await verifySums(target), null);
 });
@@ -146,7 +142,7 @@ test.inFolder(
         writeFolderAtomic(target, files, { write: fullDiskAt(n) }),
         isDiskFull(target),
       );
-      assert.deepEqual(list(root), []);
+      assert.deepEqual(namesIn(root), []);
     }
     await writeFolderAtomic(target, files);
     const other = new Map([["a", bytes("other")]]);
@@ -155,7 +151,7 @@ test.inFolder(
         writeFolderAtomic(target, other, { write: fullDiskAt(n) }),
         isDiskFull(target),
       );
-      assert.deepEqual(list(root), ["t"]);
+      assert.deepEqual(namesIn(root), ["t"]);
       assert.equal(await verifySums(target), null);
       assert.equal(await Deno.readTextFile(`${target}/a`), "11");
     }
@@ -172,7 +168,7 @@ Deno.test({
       await writeFolderAtomic(target, new Map([["a", bytes("1")]]));
       const large = new Map([["a", bytes("2")], ["b", new Uint8Array(200_000)]]);
       await assert.rejects(writeFolderAtomic(target, large), isDiskFull(target));
-      assert.deepEqual(list(mount), ["t"]);
+      assert.deepEqual(namesIn(mount), ["t"]);
       assert.equal(await verifySums(target), null);
       await Deno.writeTextFile(`${mount}/log`, "line\n");
       await assert.rejects(
@@ -210,7 +206,7 @@ test.inFolder("leftovers of dead processes are removed, those of live ones are k
   await Deno.mkdir(`${folder}/checkpoint-4`);
   await Deno.mkdir(`${folder}/checkpoint-4.old-${dead}`);
   assert.equal((await removeLeftovers(folder)).length, 4);
-  assert.deepEqual(list(folder), ["checkpoint-3", "checkpoint-4", "checkpoint-6.tmp-1"]);
+  assert.deepEqual(namesIn(folder), ["checkpoint-3", "checkpoint-4", "checkpoint-6.tmp-1"]);
   assert.equal(await Deno.readTextFile(`${folder}/checkpoint-3/file`), "old");
   assert.deepEqual(await removeLeftovers(folder), []);
 });
@@ -225,7 +221,7 @@ test.inFolder("a link is changed and exists at every moment", async (folder) => 
   await replaceSymlink(`${folder}/latest`, "checkpoint-1");
   await replaceSymlink(`${folder}/latest`, "checkpoint-2");
   assert.equal(await Deno.readLink(`${folder}/latest`), "checkpoint-2");
-  assert.deepEqual(list(folder), ["latest"]);
+  assert.deepEqual(namesIn(folder), ["latest"]);
 });
 
 test.inFolder("lines are appended, and the new length is returned", async (folder) => {
@@ -239,5 +235,5 @@ test.inFolder("a device is written to and not replaced by a file", async (folder
   await Deno.symlink("/dev/null", `${folder}/null`);
   await writeFileAtomic(`${folder}/null`, "text");
   assert.equal(await Deno.readLink(`${folder}/null`), "/dev/null");
-  assert.deepEqual(list(folder), ["null"]);
+  assert.deepEqual(namesIn(folder), ["null"]);
 }, needs(Deno.build.os !== "windows", NEEDED.system));

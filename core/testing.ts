@@ -1,4 +1,4 @@
-/** For tests: folders of their own. */
+/** For tests: folders of their own, and what is in them. */
 
 /** Calls `work` with a temporary folder, which is removed afterwards. */
 export async function withFolder<T>(work: (folder: string) => T | Promise<T>): Promise<T> {
@@ -7,6 +7,15 @@ export async function withFolder<T>(work: (folder: string) => T | Promise<T>): P
     return await work(folder);
   } finally {
     await Deno.remove(folder, { recursive: true });
+  }
+}
+
+/** The sorted names in a folder; none if it does not exist. */
+export function namesIn(folder: string | URL): string[] {
+  try {
+    return Array.from(Deno.readDirSync(folder), ({ name }) => name).sort();
+  } catch {
+    return [];
   }
 }
 

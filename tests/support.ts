@@ -5,13 +5,14 @@
 import assert from "node:assert/strict";
 import { processIsAlive } from "../core/machine/process_alive.ts";
 import { type CommandOutput, runCommand } from "../core/machine/run_command.ts";
+import { namesIn } from "../core/testing.ts";
 import { SAFE_V8_FLAGS, V8_FLAGS } from "../core/program_command.ts";
 import { type Line, metricsOf, metricsWithoutClock } from "../training/metrics/testing.ts";
 import { type HostAnswer, type HostRequest, receive, send } from "./command_host.ts";
 
 export const root = new URL("..", import.meta.url);
 
-export { type Line, metricsOf as readMetrics };
+export { type Line, metricsOf as readMetrics, namesIn };
 
 export type Result = HostAnswer;
 
@@ -258,15 +259,6 @@ export async function copyFiles(from: string, to: string): Promise<void> {
   await Deno.mkdir(to, { recursive: true });
   for (const { name, isFile } of Deno.readDirSync(from)) {
     if (isFile) await Deno.writeFile(`${to}/${name}`, await Deno.readFile(`${from}/${name}`));
-  }
-}
-
-/** The sorted names in a folder; none if it does not exist. */
-export function namesIn(folder: string | URL): string[] {
-  try {
-    return Array.from(Deno.readDirSync(folder), ({ name }) => name).sort();
-  } catch {
-    return [];
   }
 }
 

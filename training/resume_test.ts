@@ -3,7 +3,7 @@
  * weights as an uninterrupted run.
  */
 import assert from "node:assert/strict";
-import { test, withFolder } from "../core/testing.ts";
+import { namesIn, test, withFolder } from "../core/testing.ts";
 import type { Device } from "../kernels/device.ts";
 import { createDevice } from "../kernels/mod.ts";
 import {
@@ -31,7 +31,7 @@ async function outcome(path: string) {
     if (bytes !== null) weights.push(new TextDecoder("latin1").decode(bytes));
   }
   assert.equal(weights.length, 1);
-  const tables = Array.from(Deno.readDirSync(`${path}/completions`), ({ name }) => name).sort();
+  const tables = namesIn(`${path}/completions`);
   const { log_history } = JSON.parse(await Deno.readTextFile(`${path}/trainer_state.json`));
   for (const entry of log_history) delete entry.step_time;
   return { metrics: await metricsWithoutClock(path), weights, tables, log_history };

@@ -3,6 +3,7 @@
  */
 import assert from "node:assert/strict";
 import { RgxError, UsageError } from "../core/errors.ts";
+import { namesIn } from "../core/testing.ts";
 import { EVAL_PROMPT_ID } from "../data/held_out.ts";
 import { readModelFolder } from "../models/model_folder.ts";
 import type { Rubric } from "../rewards/rubric.ts";
@@ -37,8 +38,7 @@ const COLUMNS = "step prompt expected completion letters ending advantage entry 
 
 test.onReference("a run writes the documented files, lines, completions and events", async ({ device, dir }) => {
   const { summary, events } = await trainOn(device, shortRunConfig(`${dir}/run`), varying);
-  const names = Array.from(Deno.readDirSync(`${dir}/run`), ({ name }) => name).sort();
-  assert.deepEqual(names, [
+  assert.deepEqual(namesIn(`${dir}/run`), [
     "README.md",
     "checkpoint-2",
     "completions",

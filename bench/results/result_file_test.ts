@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { test } from "../../core/testing.ts";
+import { namesIn, test } from "../../core/testing.ts";
 import { RgxError, UsageError } from "../../core/errors.ts";
 import {
   checkResultFile,
@@ -22,7 +22,7 @@ test.inFolder("a result file is read as written, and no temporary file remains",
   const edited = `\uFEFF${(await Deno.readTextFile(path)).replaceAll("\n", "\r\n")}`;
   await Deno.writeTextFile(path, edited);
   assert.deepEqual(await readResultFile(path), file);
-  assert.deepEqual([...Deno.readDirSync(folder)].map(({ name }) => name), [
+  assert.deepEqual(namesIn(folder), [
     "results_chain_sum_20260102_030405.json",
   ]);
 });

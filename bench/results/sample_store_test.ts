@@ -1,6 +1,6 @@
 /** Answers on disk: when they are written, what a resume finds, and a full disk. */
 import assert from "node:assert/strict";
-import { test } from "../../core/testing.ts";
+import { namesIn, test } from "../../core/testing.ts";
 import { RgxError, UsageError } from "../../core/errors.ts";
 import { type SampleLine, SampleStore } from "./sample_store.ts";
 import { NEEDED, needs } from "../../tests/skipped.ts";
@@ -42,8 +42,7 @@ test.inFolder("a resume finds whole samples, and not those that failed", async (
   assert.deepEqual(known, [true, true, false, false, true, false]);
   assert.equal(store.get("other", 0, 0), undefined);
   store.close();
-  const names = [...Deno.readDirSync(folder)].map(({ name }) => name);
-  assert.deepEqual(names.sort(), ["other.jsonl", "samples_1.jsonl"], "nothing new, so no file");
+  assert.deepEqual(namesIn(folder), ["other.jsonl", "samples_1.jsonl"], "nothing new, so no file");
   const fresh = await SampleStore.open(folder, { resume: false });
   assert.equal(fresh.get("k", 0, 0), undefined);
   fresh.close();
@@ -59,7 +58,7 @@ test.inFolder("runs that begin in the same second have different, unused time st
   }
   stores[1]!.add(line(0, 0));
   for (const store of stores) store.close();
-  assert.deepEqual([...Deno.readDirSync(folder)].map(({ name }) => `${folder}/${name}`), [
+  assert.deepEqual(namesIn(folder).map((name) => `${folder}/${name}`), [
     stores[1]!.path,
   ]);
   // A stamp in the name of a result file is also taken.

@@ -16,7 +16,7 @@ import { answersIn } from "./ranks_testing.ts";
 import { until } from "./waiting.ts";
 import { argv } from "../command_line.ts";
 import { NEEDED, needs } from "../skipped.ts";
-import { assertSameRun, readMetrics, rgxProgram } from "../support.ts";
+import { assertSameRun, namesIn, readMetrics, rgxProgram } from "../support.ts";
 
 /**
  * Two nodes with two cards each. MPICH: Open MPI 4.1 crashes where several nodes with several ranks
@@ -38,8 +38,7 @@ async function submit({ rgx, cluster, folder }: Workplace, name: string, ...more
 
 /** The problems and answers of the newest result in a folder. */
 async function examplesIn(folder: string): Promise<unknown> {
-  const names = Array.from(Deno.readDirSync(folder), ({ name }) => name).sort();
-  const last = names.findLast((name) => name.startsWith("results_all_tasks_"))!;
+  const last = namesIn(folder).findLast((name) => name.startsWith("results_all_tasks_"))!;
   const { tasks } = JSON.parse(await Deno.readTextFile(`${folder}/${last}`));
   return Object.values(tasks["spell_backward"].models)
     .map((model) => (model as { examples: unknown }).examples);

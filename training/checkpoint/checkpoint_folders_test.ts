@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { test } from "../../core/testing.ts";
+import { namesIn, test } from "../../core/testing.ts";
 import { RgxError } from "../../core/errors.ts";
 import {
   checkpointDamage,
@@ -38,7 +38,7 @@ test.inFolder("a checkpoint is saved, linked, listed and opened", async (folder)
   assert.equal(await checkpoint.readText("rgx_state.json"), `{"global_step":100}`);
   await assert.rejects(checkpoint.read("optimizer.safetensors"), /holds no optimizer\.safetensors/);
   assert.deepEqual(
-    [...Deno.readDirSync(folder)].map(({ name }) => name).sort(),
+    namesIn(folder),
     ["checkpoint-10", "checkpoint-100", "checkpoint-5", "latest"],
   );
 });

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { namesIn } from "../../core/testing.ts";
 import { crc32, crc32c } from "./binary_log.ts";
 import { frame, masked, TensorboardTracker } from "./tensorboard.ts";
 import { POINT, withTracked } from "./testing.ts";
@@ -54,7 +55,7 @@ Deno.test("a resumed session starts a new file that voids the steps after its ch
     new TensorboardTracker(run).close();
     const tracker = new TensorboardTracker({ ...run, resumedFrom: 300 });
     tracker.close();
-    const names = [...Deno.readDirSync(tracker.place)].map((entry) => entry.name).sort();
+    const names = namesIn(tracker.place);
     assert.equal(names.length, 2);
     const [, session] = events(Deno.readFileSync(`${tracker.place}/${names[1]}`));
     // step 301, session_log (7) {status (1): START}

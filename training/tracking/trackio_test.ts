@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { namesIn } from "../../core/testing.ts";
 import { DatabaseSync } from "node:sqlite";
 import { isOnNetwork } from "./trackio.ts";
 import { POINT, RUN_ID, withTracked } from "./testing.ts";
@@ -67,7 +68,7 @@ Deno.test("the inbox gets complete files, the configuration once, and stable ids
       tracker.log({ ...POINT, step: 4 });
       tracker.alert({ step: 4, time: POINT.time, title: "t", text: "x" });
       tracker.close();
-      const names = [...Deno.readDirSync(tracker.place)].map((entry) => entry.name).sort();
+      const names = namesIn(tracker.place);
       assert.deepEqual(names, ["00000000.jsonl", "00000001.jsonl", "00000002.jsonl"]);
       return names.map((name) => JSON.parse(Deno.readTextFileSync(`${tracker.place}/${name}`)));
     });
