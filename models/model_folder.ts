@@ -121,7 +121,8 @@ async function readGgufFile(path: string): Promise<ModelFolder> {
   const file = await readGguf(path);
   if (isGgufAdapter(file)) {
     throw new UsageError(`${path}: it is an adapter, which does not name its base`, {
-      advice: `Name both: --model BASE --adapter ${path}`,
+      advice: `Name both, as in rgx generate --model BASE --adapter ${path}. A command ` +
+        "without --adapter needs the folder in PEFT's format, which names its base.",
     });
   }
   const tokens = ggufTokenizer(file);

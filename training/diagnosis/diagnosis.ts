@@ -154,11 +154,14 @@ export class Diagnosis {
   #truncated(): Advice | null {
     const share = this.#recent.mean("completions/clipped_ratio");
     if (!(share >= MANY_TRUNCATED)) return null;
-    const { training: { max_completion_length: limit }, data } = this.config;
-    const text = `${percent(share)} of the completions were cut off at max_completion_length ` +
+    const { training: { max_completion_length: whole }, multi_turn, data } = this.config;
+    const turn = multi_turn.max_turn_tokens ?? whole;
+    const limit = Math.min(turn, whole);
+    const key = turn < whole ? "multi_turn.max_turn_tokens" : "training.max_completion_length";
+    const text = `${percent(share)} of the completions were cut off at ${key.split(".")[1]} ` +
       `(${limit} tokens) before they could end, so most answers were never given.`;
     const tries = [
-      `training.max_completion_length=${2 * limit}`,
+      `${key}=${2 * limit}`,
       ...(this.#hasWarmStart() ? [] : [this.#tryWarmStart()]),
       ...(data.system_prompt === null ? ["data.system_prompt=chain_of_draft"] : []),
     ];

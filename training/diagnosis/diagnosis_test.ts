@@ -143,6 +143,18 @@ Deno.test("truncated completions are reported before other findings", () => {
   assert.match(found[0]!.tries[0]!, /^training\.max_completion_length=\d+$/);
 });
 
+Deno.test("answers of a dialogue are cut off at the limit of one turn", () => {
+  const config = tinyRunConfig("out", {
+    training: { max_completion_length: 64 },
+    multi_turn: { max_turn_tokens: 8 },
+  });
+  const diagnosis = new Diagnosis(config, 50);
+  const cut = { ...HEALTHY, "completions/clipped_ratio": 0.97 };
+  const [found] = Array.from({ length: 10 }, (_, i) => diagnosis.observe(i + 1, cut)).flat();
+  assert.match(found!.text, /97 % .*at max_turn_tokens \(8 tokens\)/);
+  assert.equal(found!.tries[0], "multi_turn.max_turn_tokens=16");
+});
+
 Deno.test("a collapsed policy is distinguished from one that has not learned yet", () => {
   const lost = (share: number) => (step: number) =>
     step <= 4
