@@ -34,7 +34,6 @@ import {
   type Physical,
   requestFeatures,
 } from "./physical.ts";
-import { PipelineCacheFile } from "./pipeline_cache.ts";
 import { type PipelineLayout, PipelineObjects } from "./pipeline_objects.ts";
 import { BUFFER_USAGE, type Core, Queue } from "./queue.ts";
 import * as vk from "./structs.ts";
@@ -74,7 +73,6 @@ export class VulkanGpu implements Gpu, Host {
   readonly #available: Features;
   readonly #subgroupSize: number;
   readonly #objects: PipelineObjects;
-  readonly #cache: PipelineCacheFile;
   readonly #buffers = new Set<VulkanBuffer>();
   readonly #queries = new Set<bigint>();
   readonly #scopes: Scope[] = [];
@@ -93,8 +91,7 @@ export class VulkanGpu implements Gpu, Host {
     const device = createDevice(vulkan, physical, family, wanted);
     this.core = { vulkan, device, pool: new MemoryPool(vulkan, physical.handle, device) };
     this.work = new Queue(this.core, family);
-    this.#cache = new PipelineCacheFile(physical.info);
-    this.#objects = new PipelineObjects(this.core, this.#cache.read());
+    this.#objects = new PipelineObjects(this.core);
     const L = vk.VkPhysicalDeviceLimits, { limits } = physical;
     this.limits = {
       maxBufferSize: physical.maxBuffer,
@@ -264,8 +261,6 @@ export class VulkanGpu implements Gpu, Host {
     if (this.#isDestroyed) return;
     this.#isDestroyed = true;
     const { vulkan, device, pool } = this.core;
-    const compiled = this.isDead ? null : this.#objects.compiled();
-    if (compiled !== null) this.#cache.write(compiled);
     this.isDead = true;
     vulkan.vkDeviceWaitIdle(device); // returns at once when the device is lost
     this.work.close();

@@ -20,39 +20,20 @@ const DYNAMIC_UNIFORM = 8;
 /** VkPipelineShaderStageCreateFlags. */
 const FULL_SUBGROUPS = 2;
 
+/** A VkPipelineCache; drivers of cards keep what they have compiled in files of their own. */
+const NO_CACHE = 0n;
+
 export interface PipelineLayout extends GpuObject {
   readonly handle: bigint;
 }
 
 export class PipelineObjects {
   readonly #core: Pick<Core, "vulkan" | "device">;
-  readonly #cache: bigint;
   /** Destroys what was made; called in reverse order. */
   readonly #made: (() => void)[] = [];
 
-  /** @param compiled what {@link compiled} gave in an earlier process; null: nothing */
-  constructor(core: Pick<Core, "vulkan" | "device">, compiled: Bytes | null) {
+  constructor(core: Pick<Core, "vulkan" | "device">) {
     this.#core = core;
-    const { vulkan, device } = core;
-    const info = vk.VkPipelineCacheCreateInfo.make(
-      compiled === null ? {} : { initialDataSize: compiled.length, pInitialData: compiled },
-    );
-    this.#cache = this.#create(
-      "vkCreatePipelineCache",
-      (out) => vulkan.vkCreatePipelineCache(device, info, null, out),
-      (handle) => vulkan.vkDestroyPipelineCache(device, handle, null),
-    );
-  }
-
-  /** What the driver has compiled; null: it gives nothing. */
-  compiled(): Bytes | null {
-    const { vulkan, device } = this.#core, size = zeros(8);
-    const get = (out: Bytes | null) =>
-      vulkan.vkGetPipelineCacheData(device, this.#cache, size, out as Bytes);
-    const length = () => Number(new DataView(size.buffer).getBigUint64(0, true));
-    if (get(null) !== 0 || length() === 0) return null;
-    const bytes = zeros(length());
-    return get(bytes) === 0 ? bytes.slice(0, length()) : null;
   }
 
   setLayout(entries: readonly GpuLayoutEntry[]): SetLayout {
@@ -145,7 +126,7 @@ export class PipelineObjects {
       const info = vk.VkComputePipelineCreateInfo.make({ stage, layout, basePipelineIndex: -1 });
       return this.#create(
         "vkCreateComputePipelines",
-        (out) => vulkan.vkCreateComputePipelines(device, this.#cache, 1, info, null, out),
+        (out) => vulkan.vkCreateComputePipelines(device, NO_CACHE, 1, info, null, out),
         (handle) => vulkan.vkDestroyPipeline(device, handle, null),
       );
     } finally {

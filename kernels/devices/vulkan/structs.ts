@@ -63,11 +63,6 @@ export const VkShaderModuleCreateInfo = new Struct("VkShaderModuleCreateInfo", 1
   codeSize: "u64",
   pCode: "pointer",
 });
-export const VkPipelineCacheCreateInfo = new Struct("VkPipelineCacheCreateInfo", 17, {
-  flags: "u32",
-  initialDataSize: "u64",
-  pInitialData: "pointer",
-});
 export const VkPipelineShaderStageCreateInfo = new Struct("VkPipelineShaderStageCreateInfo", 18, {
   flags: "u32",
   stage: "u32",
