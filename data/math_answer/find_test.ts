@@ -4,76 +4,53 @@ import { findMathAnswer, findMathAnswerNear, joinedBoxes, readings } from "./fin
 import { isRight } from "./right.ts";
 import { statedFormula, statedText } from "./stated.ts";
 
-const stated = (text: string) => statedFormula(text) ?? statedText(text);
-
-Deno.test("the whole of what is stated is the answer, not its first number", () => {
+Deno.test("the answer is the last box, else the announced formula, never a bare number", () => {
   const cases: [string, string | null][] = [
-    ["The answer is 5\\sqrt{2}.", "5\\sqrt{2}"],
-    ["The answer is 2^{10}", "2^{10}"],
-    ["the answer is 4 4/9", "4 4/9"],
-    ["Answer: 3x+1", "3x+1"],
-    ["The answer is 2 million.", "2 million"],
-    ["The answer is 3.5. Nice.", "3.5"],
-    ["The answer is $5$ million.", "5 million"],
-    ["The answer is $5$\\sqrt{2}.", "5\\sqrt{2}"],
-    ["The answer is $5$ \\%.", "5 \\%"],
-    ["The answer is $18. He had $20 left.", "$18"],
-    ["The answer is \\$18.90.", "\\$18.90"],
-    ["The answer is 5 or 6.", "5 or 6"],
-    ["The answer is $5$ or $6$.", "5 or 6"],
-    ["The answer is $5$, 6.", "5, 6"],
-    ["The answer is 5, but maybe 6.", "5, but maybe 6"],
-    ["The answer is $x=1$, $x=2$ and $x=3$.", "x=1, x=2 and x=3"],
-    ["The answer is 5 and not 6.", "5 and not 6"],
-    ["The answer is $5$, no wait, $6$.", "5 or 6"],
-    ["The answer is 5? No, 6.", "5? No, 6"],
-    ["The answer is 5 (million).", "5 (million)"],
-    ["The answer is Evelyn, north of it.", null],
-    ["Answer: = 420/4", "= 420/4"],
-    ["", null],
+    ["My answer is \\boxed{\\frac{1}{3}}", "\\frac{1}{3}"],
+    ["\\boxed{3} and \\boxed{4}", "4"],
+    ["\\boxed{3} and \\boxed{4", "3"],
+    ["\\boxed{\\{1,2\\}}", "\\{1,2\\}"],
+    ["\\boxed{a\\}b}", "a\\}b"],
+    ["so \\boxed 72.", "72"],
+    ["so \\boxed{1} $\\boxed-1,250$", "-1,250"],
+    ["$5$ \\boxed{4}", "4"],
+    ["The answer is $72$", "72"],
+    ["The final answer is: $72$. The answer is $7$", "72"],
+    ["the answer is \\(1\\), no, the answer is \\[2\\]", "2"],
+    ["The answer is $$8$$.", "8"],
+    ["The answer is 72", null],
+    ["$$72$$", null],
     ["72", null],
-    ["It is $72$.", null],
-    ["The answer isn't 5", null],
-    ["$5$ or $6$ is the answer.", null],
+    ["", null],
   ];
-  for (const [text, answer] of cases) assert.equal(stated(text), answer, text);
+  for (const [text, answer] of cases) assert.equal(findMathAnswer(text), answer, text);
 });
 
-Deno.test("an answer is announced by a sentence, a label or a heading", () => {
-  for (
-    const text of [
-      "**Final Answer:** $7$",
-      "**Final Answer**: \\(7\\)",
-      "**Final Answer**\n\n$$7$$",
-      "### Final Answer\n\n7",
-      "## Answer\n7",
-      "Answer: $7$",
-      "Answer = 7",
-      "Answer $7$",
-      "\\textbf{Answer:} 7",
-      "__Answer:__ 7",
-      '{"answer": "7"}',
-      "The answer is 7<|im_end|>",
-      "The answer is 7 ✓",
-      "Answer: 7 (exactly)",
-      "So $7$ is the final answer.",
-      "**7** is the answer.",
-      "ANSWER: 7",
-      "The answer is **7**.",
-      "The correct answer is therefore 7, because 3 + 4 = 7.",
-      "The answer to the question is 7 (since 3 + 4 = 7).",
-      "My answer would be 7",
-      "The answer comes out to 7.",
-      "The answer (in metres) is 7",
-      "The final answer is 7. The answer 8 is wrong.",
-      "Answer: 7. I hope this answer is helpful.",
-      "The answer is 6. No, the answer is 7!",
-    ]
-  ) {
-    assert.equal(stated(text)?.replace("!", ""), "7", text);
+Deno.test("TRL's rewards find a formula near the word answer; the data sets' scores do not", () => {
+  const cases: [string, string | null][] = [
+    ["Final answer: $9$", "9"],
+    ["**Answer:** \\(\\frac{1}{2}\\).", "\\frac{1}{2}"],
+    ["The answer, as found above, equals $$-2$$", "-2"],
+    ["Answer: $1$. My final answer, then, is: $2$. Or is the answer $3$?", "2"],
+    ["answers differ: answer: $4$, answer $5$", "4"],
+    ["The answer is $\\$18.90$", "\\$18.90"],
+    ["The answer is $5\nand $6", null],
+    ["The answer is $$5\n+ 1$$", "5\n+ 1"],
+    [`The answer${" ".repeat(60)}$5$`, null],
+    ["Solving gives $5$", null],
+  ];
+  for (const [text, answer] of cases) assert.equal(findMathAnswerNear(text), answer, text);
+  for (const sign of ["$x = -", "\\[-", "$- ", "= −"]) {
+    assert.equal(findMathAnswer(`${sign}\\boxed{4}$`), "-(4)", sign);
   }
-  assert.equal(stated("The answer is Evelyn."), "Evelyn");
-  assert.equal(stated("The answer is a little difficult to find without more data."), null);
+  for (const dash of ["- ", "so -", "5-", "$5 - "]) {
+    assert.equal(findMathAnswer(`${dash}\\boxed{4}`), "4", dash);
+  }
+  assert.equal(findMathAnswer("Answer: she earns $18 and then $20"), null);
+  for (const opening of ["$", "$$", "\\(", "\\["]) {
+    const text = `answer is ${opening}`.repeat(10_000);
+    assertFast(500, () => void findMathAnswerNear(text), opening);
+  }
 });
 
 Deno.test("boxes that stand together are a list, or the last of them counts", () => {
@@ -123,7 +100,7 @@ Deno.test("finding an answer takes little time in hostile texts of 100 KB", () =
         joinedBoxes(hostile);
         findMathAnswer(hostile);
         findMathAnswerNear(hostile);
-        stated(hostile);
+        void (statedFormula(hostile) ?? statedText(hostile));
         readings(hostile);
       }, JSON.stringify(piece));
     }
