@@ -2,9 +2,8 @@
  * `rgx train gsm8k` on a small model: the flags of the recipe, what a run leaves, and bad input.
  */
 import assert from "node:assert/strict";
-import { DatabaseSync } from "node:sqlite";
 import { parse } from "yaml";
-import { test } from "../../core/testing.ts";
+import { namesIn, test } from "../../core/testing.ts";
 import { argv } from "../command_line.ts";
 import { goldenPath } from "../golden.ts";
 import { jsonLines, lines, readMetrics, refuses, succeeds } from "../support.ts";
@@ -46,10 +45,14 @@ test.inFolder("all flags of the recipe: rewards, tracking, evaluated problems an
     // A step has two prompts with four completions each, and there are 20 problems.
     assert.ok(Math.abs((step["epoch"] as number) - 0.1 * (step["step"] as number)) < 1e-9);
   }
-  const logged = trackioMetrics(`${folder}/trackio/My-Project.db`);
+  const [writer] = namesIn(`${folder}/trackio/inbox`), inbox = `${folder}/trackio/inbox/${writer}`;
+  const logged = namesIn(inbox).map((name) =>
+    JSON.parse(Deno.readTextFileSync(`${inbox}/${name}`))
+  );
+  assert.ok(logged.every(({ project }) => project === "My-Project"));
   for (const name of REWARDS) {
-    const seen = logged.filter((metrics) => `train/rewards/${name}/mean` in metrics);
-    assert.ok(seen.length >= 2, `${name} is not in trackio's database`);
+    const seen = logged.filter(({ metrics = {} }) => `train/rewards/${name}/mean` in metrics);
+    assert.ok(seen.length >= 2, `${name} is not in trackio's inbox`);
   }
 
   const evaluated = jsonLines(await Deno.readTextFile(`${run}/eval_after.jsonl`));
@@ -123,13 +126,3 @@ test.inFolder("bad input is refused: columns, answers, flags that contradict key
   const { err } = await succeeds([...train, some, "--skip-evaluation", "--no-trackio"]);
   assert.match(err, /1 row is left out: the answer has no "####" \(the first: .*some\.jsonl:61\)/);
 });
-
-function trackioMetrics(path: string): Record<string, unknown>[] {
-  const database = new DatabaseSync(path, { readOnly: true });
-  try {
-    return database.prepare("SELECT metrics FROM metrics").all()
-      .map(({ metrics }) => JSON.parse(String(metrics)));
-  } finally {
-    database.close();
-  }
-}

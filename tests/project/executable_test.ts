@@ -56,7 +56,7 @@ test.inFolder(
     const { status, steps, eval_after, checkpoint } = summaryOf(await succeeds(folder, short, env));
     assert.deepEqual([status, steps, eval_after.total], ["completed", 2, 16]);
     assert.ok(await exists(`${folder}/${checkpoint}`), checkpoint);
-    assert.deepEqual(namesIn(env.TRACKIO_DIR), ["huggingface.db"]);
+    assert.deepEqual(namesIn(env.TRACKIO_DIR), ["inbox"]);
     const more = await succeeds(folder, [...short, "training.max_steps=3", "--resume"], env);
     assert.equal(summaryOf(more).steps, 3);
   },

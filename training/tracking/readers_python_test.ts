@@ -31,7 +31,9 @@ if importlib.util.find_spec("mlflow"):
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 events = EventAccumulator(folder + "/out/runs/run one"); events.Reload()
 out["tensorboard"] = [[e.step, e.value] for e in events.Scalars("train/loss")]
+from trackio import fragments
 from trackio.sqlite_storage import SQLiteStorage
+fragments.import_inbox_dir()
 logs = SQLiteStorage.get_logs("my project", "run one")
 out["trackio"] = [[l["step"], l["train/loss"]] for l in logs]
 from wandb.sdk.internal import datastore
