@@ -1,8 +1,9 @@
 /**
- * Compares with transformers and PEFT: the tiny random models of tests/golden/families (logits,
- * loss, every gradient, greedy continuation, an adapter), on the float64 reference, on the CPU
- * device and on a GPU; and their configuration and adapter written by rgx. transformers computes
- * angles and most norms in float32, so the reference agrees with it in six digits.
+ * Compares with transformers and PEFT: the tiny random models of tests/golden/tiny-models and
+ * tests/golden/families (logits, loss, every gradient, greedy continuation, an adapter) and the two
+ * small trained models of tests/golden/models, on the float64 reference, on the CPU device and on a
+ * GPU; and the families' configuration and adapter written by rgx. For the families transformers
+ * computed angles and most norms in float32, so the reference agrees with it in six digits.
  */
 import assert from "node:assert/strict";
 import { assertWithin, largest } from "../kernels/testing.ts";
@@ -48,10 +49,19 @@ const FAMILIES = [
   "gemma4",
 ];
 
-for (const family of FAMILIES) {
-  const name = `families/${family}`, folder = goldenPath(name)!;
-  Deno.test(`the tiny ${family} model has transformers' logits, loss, gradients and text`, () =>
+/** Bounds of logits, of the loss, and of gradients beside their largest value. */
+interface Bounds {
+  logits: number;
+  loss: number;
+  gradient: number;
+}
+
+/** Logits, loss, gradients and text of a recorded model are transformers'. */
+function likeTransformers(name: string, reference: Bounds, others: Bounds): void {
+  const folder = goldenPath(name)!;
+  Deno.test(`${name} has transformers' logits, loss, gradients and text`, () =>
     onEachDevice(async (device, exact) => {
+      const bounds = exact ? reference : others;
       const { config, weights } = await readModelFolder(folder);
       const golden = await readSafetensors(`${folder}/expected.safetensors`);
       const expected = readGoldenJson<Expected>(`${name}/expected.json`);
@@ -61,7 +71,7 @@ for (const family of FAMILIES) {
         for (const n of [1, 2, 7, ids.length]) {
           const row = logits.subarray((n - 1) * config.vocabSize, n * config.vocabSize);
           const found = await model.lastLogits(ids.slice(0, n));
-          assertWithin(found, row, exact ? 2e-5 : 2e-4, `logits of sequence ${s}, row ${n - 1}`);
+          assertWithin(found, row, bounds.logits, `logits of sequence ${s}, row ${n - 1}`);
         }
       }
       const groups = expected.input_ids.map((ids) => ({
@@ -82,23 +92,35 @@ for (const family of FAMILIES) {
         for (const x of logp) loss -= x;
         model.backward(new Float64Array(logp.length).fill(-1));
       }
-      assertWithin([loss], [expected.loss.f64], exact ? 1e-3 : 5e-3, "loss");
+      assertWithin([loss], [expected.loss.f64], bounds.loss, "loss");
       for (const [tensor, grad] of await gradients(model)) {
         // Parameters of experts have no ".weight" in transformers, and gpt-oss transposes them.
         const name = golden.tensors.has(`grad.${tensor}`)
           ? tensor
           : tensor.replace(".weight", "").replace(".bias", "_bias");
-        const { transposed = false } = stored.get(tensor) ?? {}, bound = exact ? 2e-5 : 2e-4;
+        const { transposed = false } = stored.get(tensor) ?? {};
         const given = await golden.float64(`grad.${name}`), { shape } = golden.info(`grad.${name}`);
         const wanted = transposed ? transposeEach(given, shape[0]!, shape[1]!) : given;
-        assertWithin(grad, wanted, bound * largest(wanted), `gradient of ${tensor}`);
+        assertWithin(grad, wanted, bounds.gradient * largest(wanted), `gradient of ${tensor}`);
       }
       const completions = await model.generate(
         expected.input_ids.map((promptIds, promptId) => ({ promptId, promptIds, n: 1 })),
-        { maxNewTokens: 12, temperature: 0, seed: 0, eosIds: [] },
+        { maxNewTokens: expected.greedy[0]!.length, temperature: 0, seed: 0, eosIds: [] },
       );
       assert.deepEqual(completions.map(([c]) => c!.ids), expected.greedy);
     }));
+}
+
+for (const family of ["llama", "llama3", "smollm2", "mistral", "qwen2", "qwen3", "gpt2"]) {
+  // The recorded gradients are float32 themselves.
+  const exact = { logits: 1e-11, loss: 5e-9, gradient: 5e-6 };
+  likeTransformers(`tiny-models/${family}`, exact, { logits: 1e-4, loss: 5e-4, gradient: 1e-4 });
+}
+
+for (const family of FAMILIES) {
+  const name = `families/${family}`, folder = goldenPath(name)!;
+  const exact = { logits: 2e-5, loss: 1e-3, gradient: 2e-5 };
+  likeTransformers(name, exact, { logits: 2e-4, loss: 5e-3, gradient: 2e-4 });
 
   Deno.test(`a config.json of ${family} that was written is read as the same model`, async () => {
     const { config } = await readModelFolder(folder);
@@ -185,3 +207,39 @@ Deno.test("a vocabulary of 262,144 words is computed in chunks and as all logits
     device.close();
   }
 });
+
+const TRAINED = [
+  {
+    name: "tinystories-656k",
+    prompt: [1, 80, 147, 201, 282, 57],
+    text: "a little girl named Lily lived in a small house",
+    top5: [[313, 17.3808], [8, 13.7726], [1773, 13.7435], [404, 12.6918], [547, 11.3585]],
+  },
+  {
+    name: "stories260k",
+    prompt: [1, 403, 407, 261, 378],
+    text: "there was a little girl named Lily. She loved to play outside in the park.",
+    top5: [[432, 17.7994], [383, 14.2813], [322, 9.7097], [353, 9.5873], [323, 9.1342]],
+  },
+];
+
+for (const { name, prompt, text, top5 } of TRAINED) {
+  Deno.test(`${name} reproduces its published logits and greedy text`, () =>
+    onEachDevice(async (device) => {
+      const { config, weights, tokenizer } = await readModelFolder(goldenPath(`models/${name}`));
+      assert.deepEqual(tokenizer!.encode("Once upon a time"), prompt);
+      const model = await CausalLM.create(device, config, weights, { trainable: "none" });
+      const logits = await model.lastLogits(prompt);
+      const best = [...logits.keys()].sort((a, b) => logits[b]! - logits[a]!).slice(0, 5);
+      assert.deepEqual(best, top5.map(([id]) => id));
+      assertWithin(best.map((id) => logits[id]!), top5.map(([, z]) => z!), 2e-4, "top logits");
+      const [completions] = await model.generate(
+        [{ promptId: 0, promptIds: prompt, n: 1 }],
+        { maxNewTokens: 32, temperature: 0, seed: 0, eosIds: [] },
+      );
+      const found = tokenizer!.decode([...prompt, ...completions![0]!.ids], {
+        skipSpecialTokens: true,
+      });
+      assert.ok(found.trimStart().startsWith(`Once upon a time, ${text}`), found);
+    }));
+}
