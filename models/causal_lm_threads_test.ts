@@ -1,5 +1,6 @@
 /**
- * The CPU device gives the same bits with every number of threads, through a whole training step.
+ * The CPU device gives the same bits with every number of threads, with native kernels and with
+ * WebAssembly, through a whole training step.
  */
 import assert from "node:assert/strict";
 import { createWasmDevice } from "../kernels/devices/wasm/device.ts";
@@ -20,24 +21,27 @@ const config: ModelConfig = {
   rmsNormEps: 1e-5,
   tieWordEmbeddings: true,
 };
-const lora = { r: 4, alpha: 8, targetModules: "all-linear" } as const;
+const lora = { r: 4, alpha: 8, targetModules: [".*_proj", "lm_head"].join("|"), dropout: 0.2 };
 
-const KINDS: [what: string, ModelConfig, trainable: "full" | "lora"][] = [
+const KINDS: [what: string, ModelConfig, trainable: "full" | "lora", dtype?: "bfloat16"][] = [
   ["full", config, "full"],
   ["lora", config, "lora"],
+  ["full in bfloat16", config, "full", "bfloat16"],
+  ["lora in bfloat16", config, "lora", "bfloat16"],
   ["Mistral", { ...config, architecture: "mistral", slidingWindow: 20 }, "full"],
   ["Qwen3", { ...config, architecture: "qwen3" }, "full"],
   ["GPT-2", { ...config, architecture: "gpt2", numKvHeads: 6, headDim: 12 }, "full"],
 ];
 
-for (const [what, config, trainable] of KINDS) {
+for (const [what, config, trainable, dtype = "float32"] of KINDS) {
   Deno.test(`the number of threads does not change any bit, ${what}`, async () => {
     const results = [];
-    for (const threads of [1, 2, 3]) {
-      using device = await createWasmDevice({ threads });
+    for (const [threads, native] of [[1, false], [2, true], [3, true]] as const) {
+      using device = await createWasmDevice({ threads, native });
+      device.computeDtype = dtype;
       const model = await randomModel(device, config, {
         trainable,
-        ...(trainable === "lora" ? { lora } : {}),
+        ...(trainable === "lora" ? { lora, recompute: threads === 2 } : {}),
       });
       const requests = [0, 1, 2].map((promptId) => ({
         promptId,
@@ -50,11 +54,17 @@ for (const [what, config, trainable] of KINDS) {
         seed: 4,
         eosIds: [5, 50, 150],
       });
-      const groups = requests.map(({ promptIds }, r) => ({
+      const groups = requests.map(({ promptId, promptIds }, r) => ({
+        promptId,
         promptIds,
         branches: completions[r]!.map((c) => c.ids),
       }));
-      const { logp, entropy } = await model.forward(groups, { temperature: 1, train: true });
+      const dropout = { seed: 12, pass: 1 };
+      const { logp, entropy } = await model.forward(groups, {
+        temperature: 1,
+        train: true,
+        dropout,
+      });
       model.backward(
         Float64Array.from(logp, (_, i) => Math.sin(i)),
         Float64Array.from(logp, (_, i) => 0.01 * Math.cos(i)),

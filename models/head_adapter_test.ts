@@ -131,20 +131,6 @@ for (const [part, config] of [...TINY_MODELS.slice(0, 2), TINY_MODELS.at(-1)!]) 
   });
 }
 
-Deno.test("any number of threads gives the same bits, recomputed or not", async () => {
-  let first: Awaited<ReturnType<typeof step>> | undefined;
-  for (const [threads, recompute] of [[1, false], [2, true], [3, false]] as const) {
-    const device = await createWasmDevice({ threads });
-    await device.ready();
-    const options = lora(["lm_head", "q_proj"], { dropout: 0.2 });
-    const model = await randomModel(device, tinyConfig(true), { ...trained(options), recompute });
-    const found = await step(model, masks);
-    assert.deepEqual(found, first ??= found);
-    model.dispose();
-    device.close();
-  }
-});
-
 Deno.test("generation has the log-probabilities of a forward; switched off, those of the base", () =>
   onEachDevice(async (device, exact) => {
     const weights = [undefined, { dtype: "bfloat16" as const }];

@@ -4,14 +4,10 @@
  */
 import assert from "node:assert/strict";
 import type { Device } from "../kernels/device.ts";
-import { createWasmDevice } from "../kernels/devices/wasm/device.ts";
 import { assertWithin } from "../kernels/testing.ts";
 import type { ModelConfig } from "./architectures/model_config.ts";
-import { CausalLM, type CausalLMOptions } from "./causal_lm.ts";
-import type { Completion } from "./generation/types.ts";
+import type { CausalLMOptions } from "./causal_lm.ts";
 import { onEachDevice } from "./each_device_testing.ts";
-import { readModelFolder } from "./model_folder.ts";
-import { goldenPath } from "../tests/golden.ts";
 import { gradients, randomModel, TINY_MODELS, tinyConfig } from "./testing.ts";
 
 const FULL: CausalLMOptions = { trainable: "full" };
@@ -37,9 +33,6 @@ const BOUNDS = {
   bfloat16: { exact: 0.07, samePoints: 0.004, least: 2 ** -12 },
   float16: { exact: 0.07 / 8, samePoints: 0.004 / 4, least: 2 ** -15 },
 };
-
-/** The bound for the logits of trained models in float16: twice the largest that was found. */
-const LOGITS = 0.0014;
 
 const norm = (x: Float64Array) => Math.hypot(...x);
 const distance = (x: Float64Array, y: Float64Array) => norm(x.map((value, i) => value - y[i]!));
@@ -110,58 +103,4 @@ for (const dtype of ["bfloat16", "float16"] as const) {
       );
       model.dispose();
     }));
-}
-
-Deno.test("threads and native kernels change no bit, in generation and training", async () => {
-  const config = {
-    ...tinyConfig(true),
-    hiddenSize: 72,
-    intermediateSize: 200,
-    vocabSize: 301,
-    maxPositions: 64,
-  };
-  for (const options of [FULL, LORA]) {
-    let first: unknown;
-    for (const [threads, native] of [[1, false], [2, true], [3, true]] as const) {
-      using device = await createWasmDevice({ threads, native });
-      device.computeDtype = "bfloat16";
-      const model = await randomModel(device, config, options);
-      const promptIds = Array.from({ length: 40 }, (_, i) => i * 7 % 301);
-      const ask = { maxNewTokens: 20, temperature: 1, seed: 4, eosIds: [5] };
-      const [completions] = await model.generate([{ promptId: 0, promptIds, n: 7 }], ask);
-      const branches = completions!.map(({ ids }) => ids);
-      const how = { temperature: 1, train: true };
-      const { logp } = await model.forward([{ promptIds, branches }], how);
-      model.backward(Float64Array.from(logp, (_, i) => Math.sin(i)));
-      const found = { completions, logp, grads: await gradients(model) };
-      assert.deepEqual(found, first ??= found);
-      model.dispose();
-    }
-  }
-});
-
-for (const name of ["tinystories-656k", "stories260k"]) {
-  Deno.test(`${name} has its logits and greedy text in float16 but for the rounding`, async () => {
-    const { config, weights, tokenizer } = await readModelFolder(goldenPath(`models/${name}`));
-    const promptIds = tokenizer!.encode("Once upon a time");
-    const ask = { maxNewTokens: 24, temperature: 0, seed: 0, eosIds: [] };
-    let exactly: { logits: Float64Array; ids: readonly number[] } | undefined;
-    await onEachDevice(async (device, exact) => {
-      const run = async () => {
-        const model = await CausalLM.create(device, config, weights, { trainable: "none" });
-        const logits = Float64Array.from(await model.lastLogits(promptIds));
-        const [[completion]] = await model.generate([{ promptId: 0, promptIds, n: 1 }], ask) as [
-          [Completion],
-        ];
-        model.dispose();
-        return { logits, ids: completion.ids };
-      };
-      if (exact) exactly = await run();
-      device.computeDtype = "float16";
-      const { logits, ids } = await run();
-      assert.deepEqual(ids, exactly!.ids, device.name);
-      const error = distance(logits, exactly!.logits) / norm(exactly!.logits);
-      assert.ok(error > 1e-5 && error < LOGITS, `${error} on ${device.name}`);
-    });
-  });
 }

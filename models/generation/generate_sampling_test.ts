@@ -2,7 +2,6 @@
 import assert from "node:assert/strict";
 import { philox4x32, sampleCounter, seedWords, uniform23 } from "../../core/philox.ts";
 import { assertWithin } from "../../kernels/testing.ts";
-import { createWasmDevice } from "../../kernels/devices/wasm/device.ts";
 import type { Device } from "../../kernels/device.ts";
 import type { CausalLM } from "../causal_lm.ts";
 import { onEachDevice } from "../each_device_testing.ts";
@@ -106,18 +105,6 @@ for (const [name, params] of RULES) {
       assertWithin(flat(found), logp, exact ? 1e-12 : 1e-5, `${name}: the scoring forward`);
     }));
 }
-
-Deno.test("with penalties, a sample has the same bits for any number of threads", async () => {
-  const all: Completion[][][] = [];
-  for (const threads of [1, 2, 3]) {
-    using device = await createWasmDevice({ threads });
-    await device.ready();
-    const model = await randomModel(device, tinyConfig(true), { trainable: "none" });
-    all.push(await model.generate(requests, { ...base, ...RULES.at(-2)![1] }));
-  }
-  assert.deepEqual(all[1], all[0]);
-  assert.deepEqual(all[2], all[0]);
-});
 
 test.onReference("penalties and minimum length cost an operation only in steps where they apply", async (device) => {
   const model = await randomModel(device, tinyConfig(true), { trainable: "none" });
