@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
 import { UsageError } from "../../core/errors.ts";
+import { readGoldenJson } from "../../tests/golden.ts";
 import { accepted, mostAreRefused } from "../damage_testing.ts";
 import { readHfConfig } from "./hf_config.ts";
 import { readRope } from "./rope_config.ts";
@@ -92,42 +93,21 @@ Deno.test("a wrong scaling is refused by file, section and key", () => {
   }
 });
 
-/** A section of each type, with every key that it may have. */
-const SECTIONS: Record<string, unknown>[] = [
-  { rope_type: "linear", factor: 2 },
-  { rope_type: "dynamic", factor: 2 },
-  {
-    rope_type: "yarn",
-    factor: 2,
-    attention_factor: 1,
-    mscale: 1,
-    mscale_all_dim: 1,
-    beta_fast: 32,
-    beta_slow: 1,
-    truncate: true,
-    original_max_position_embeddings: 32,
-  },
-  {
-    rope_type: "longrope",
-    factor: 2,
-    attention_factor: 1,
-    short_factor: [1, 1, 1, 1],
-    long_factor: [2, 2, 2, 2],
-    original_max_position_embeddings: 32,
-  },
-  {
-    rope_type: "llama3",
-    factor: 2,
-    low_freq_factor: 1,
-    high_freq_factor: 4,
-    original_max_position_embeddings: 32,
-  },
-  { rope_type: "proportional", factor: 2, partial_rotary_factor: 0.5 },
-];
+/** Sections that transformers computes. */
+const SECTIONS = readGoldenJson<{ cases: { config: Record<string, Record<string, unknown>> }[] }>(
+  "rope-scaling/cases.json",
+).cases.map(({ config: { rope_scaling, rope_parameters } }) => rope_scaling ?? rope_parameters!);
 
 const VALUE = fc.oneof(
   fc.constantFrom<unknown>(null, true, "x", [], {}, -1, 0, 0.5, 1, 1.5, 2 ** 31, 2 ** 53, 1e308),
-  fc.constantFrom<unknown>(1e-308, [1, 2, 3, "4"], [1e308, 1, 1, 1], [1, 1, 1, 1], "yarn", 1e300),
+  fc.constantFrom<unknown>(
+    1e-308,
+    [...Array(7).fill(1), "4"],
+    [1e308, 1],
+    Array(8).fill(1),
+    "yarn",
+    1e300,
+  ),
 );
 
 Deno.test("2,000 damaged scalings give finite frequencies or are refused", () => {
@@ -142,7 +122,7 @@ Deno.test("2,000 damaged scalings give finite frequencies or are refused", () =>
       const { modelConfig } = readHfConfig({
         model_type: "llama",
         vocab_size: 9,
-        hidden_size: 16,
+        hidden_size: 32,
         intermediate_size: 8,
         num_hidden_layers: 1,
         num_attention_heads: 2,
