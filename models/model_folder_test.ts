@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
 import { test } from "../core/testing.ts";
-import { embeddingName } from "./architectures/mod.ts";
 import { RgxError, UsageError } from "../core/errors.ts";
 import { createCharacterTokenizer } from "./tokenizers/character_tokenizer.ts";
 import { encodeModelFolder, encodePeftAdapter, type ModelToWrite } from "./folder_testing.ts";
@@ -81,34 +80,6 @@ Deno.test("an adapter folder counts as a model: its base is found relative to it
   assert.equal(folder.config.vocabSize, 2048);
   assert.equal(folder.adapter?.config.r, 4);
   assert.equal(folder.tokenizer?.vocabSize, 2048);
-});
-
-Deno.test("every tiny golden model is opened", async () => {
-  for (const name of ["llama", "llama3", "smollm2", "mistral", "qwen2", "qwen3", "gpt2"]) {
-    const folder = await readModelFolder(`${shared}tiny-models/${name}`);
-    assert.equal(folder.tokenizer, null);
-    assert.equal(folder.config.ropeScaling?.type, name === "llama3" ? "llama3" : undefined);
-    const { vocabSize, hiddenSize } = folder.config;
-    const embedding = embeddingName(folder.config);
-    assert.ok(await folder.weights(embedding, [vocabSize, hiddenSize]));
-  }
-});
-
-test.inFolder("a written model is read back", async (folder) => {
-  await write(folder, await encodeModelFolder(model));
-  const read = await readModelFolder(folder);
-  assert.deepEqual(read.config, model.config);
-  assert.deepEqual(read.generationEosIds, [2]);
-  assert.equal(read.padId, 0);
-  assert.equal(read.bosId, null);
-  assert.deepEqual(read.tokenizer?.encode("cab"), [5, 3, 4]);
-  assert.deepEqual(
-    await read.weights("model.norm.weight", [4]),
-    new Float32Array([1, 2, 3, 4]),
-  );
-  const [embedding] = [...model.tensors];
-  assert.deepEqual(await read.weights("model.embed_tokens.weight", [6, 4]), embedding!.data);
-  assert.deepEqual(await read.weights("lm_head.weight", [6, 4]), embedding!.data);
 });
 
 test.inFolder("shards are put together by their index, and names may lack their prefix", async (folder) => {

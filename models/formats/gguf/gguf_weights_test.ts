@@ -2,22 +2,17 @@
 import assert from "node:assert/strict";
 import { RgxError } from "../../../core/errors.ts";
 import { assertWithin } from "../../../kernels/testing.ts";
-import { parseGguf, readGguf } from "./gguf.ts";
+import { parseGguf } from "./gguf.ts";
 import { ggufConfig } from "./gguf_config.ts";
 import { ggufWeights } from "./gguf_weights.ts";
 import { ggufRopeScaling } from "./rope_scaling.ts";
-import { ggufLayout, ggufName, rowsFromFile, rowsToFile } from "./gguf_layout.ts";
-import { transposeEach } from "../expert_files.ts";
 import { encodeTestGguf, type TestMetadata } from "./testing.ts";
-import type { ArchitectureName } from "../../architectures/architecture.ts";
-import { modelTensors } from "../../architectures/mod.ts";
-import { CausalLM } from "../../causal_lm.ts";
 import { loadModel } from "../../load_model.ts";
 import { readModelFolder } from "../../model_folder.ts";
 import { ropeFrequencies } from "../../architectures/rope_frequencies.ts";
 import { readSafetensors } from "../safetensors/safetensors.ts";
 import { onEachDevice } from "../../each_device_testing.ts";
-import { tinyConfig, withReference } from "../../testing.ts";
+import { tinyConfig } from "../../testing.ts";
 import { goldenPath } from "../../../tests/golden.ts";
 
 const golden = goldenPath("ggml-blocks");
@@ -57,28 +52,6 @@ for (const kind of ["f32", "q8_0"]) {
   });
 }
 
-Deno.test("a GGUF file has the weights and configuration of its original folder", async () => {
-  const folder = await readModelFolder(goldenPath("tiny-models/llama"));
-  const file = await readModelFolder(`${golden}/tiny-llama.f32.gguf`);
-  assert.deepEqual(file.config, folder.config);
-  await withReference(async (device) => {
-    const model = await CausalLM.create(device, folder.config, folder.weights, {
-      trainable: "none",
-    });
-    for (const { name, shape } of model.parameters) {
-      assert.deepEqual(
-        await file.weights(name, shape),
-        await folder.weights(name, shape) ?? await folder.weights("lm_head.weight", shape),
-        name,
-      );
-    }
-    model.dispose();
-  });
-  assert.deepEqual(file.generationEosIds, [2]);
-  assert.equal(file.bosId, 1);
-  assert.equal(file.padId, 0);
-});
-
 Deno.test("the tokenizer of a GGUF file gives the ids of llama.cpp and a chat template", async () => {
   const expected: Expected = JSON.parse(await Deno.readTextFile(`${golden}/expected.json`));
   const { tokenizer } = await readModelFolder(`${golden}/tiny-llama.f32.gguf`);
@@ -111,25 +84,6 @@ const EMBEDDING = tensor("token_embd.weight", [5, 8]);
 const NO_TOKENS = { bosId: null, eosIds: [], padId: null };
 const make = (metadata: TestMetadata, tensors = [EMBEDDING]) =>
   parseGguf(encodeTestGguf(metadata, tensors), "m.gguf");
-
-Deno.test("metadata become a config.json with the shortest decimals for floats", async () => {
-  const file = await make({
-    ...CONFIG,
-    "llama.rope.scaling.type": ["string", "linear"],
-    "llama.rope.scaling.factor": ["f32", 4],
-    "llama.expert_count": ["u32", 0],
-  });
-  const config = ggufConfig(file, NO_TOKENS, await ggufRopeScaling(file));
-  assert.equal(config["rms_norm_eps"], 1e-5);
-  assert.equal(config["vocab_size"], 5);
-  assert.equal(config["tie_word_embeddings"], true);
-  assert.equal(config["attention_bias"], false);
-  assert.deepEqual(config["rope_scaling"], {
-    rope_type: "linear",
-    factor: 4,
-    original_max_position_embeddings: null,
-  });
-});
 
 Deno.test("unknown metadata and tensors of a GGUF model are refused by name", async () => {
   const cases: [TestMetadata, RegExp][] = [
@@ -169,48 +123,6 @@ Deno.test("unknown metadata and tensors of a GGUF model are refused by name", as
   assert.equal(await weights.values("lm_head.weight", [5, 8]), null);
 });
 
-Deno.test("halves of each head become interleaved rows, and halves again", () => {
-  for (const headDim of [4, 6]) {
-    const config = { ...tinyConfig(true), numHeads: 2, hiddenSize: 2 * headDim, headDim };
-    const tensor = modelTensors(config).find(({ part }) => part === "q")!;
-    const layout = ggufLayout(config, tensor), [rows, width] = tensor.shape as [number, number];
-    const halves = Float32Array.from({ length: rows * width }, (_, i) => Math.floor(i / width));
-    const [found] = rowsToFile(layout, halves);
-    const wanted = headDim === 4
-      ? [0, 2, 1, 3, 4, 6, 5, 7]
-      : [0, 3, 1, 4, 2, 5, 6, 9, 7, 10, 8, 11];
-    assert.deepEqual([...found!].filter((_, i) => i % width === width - 1), wanted);
-    assert.deepEqual(rowsFromFile(layout, [found!]), halves);
-  }
-});
-
-Deno.test("tensors have a name in GGUF files, and GPT-2's matrices are transposed", () => {
-  const names = (architecture: ArchitectureName) => {
-    const config = { ...tinyConfig(false), architecture };
-    return new Map(modelTensors(config).map((tensor) => [tensor.name, ggufName(config, tensor)]));
-  };
-  const llama = names("llama"), gpt2 = names("gpt2"), qwen2 = names("qwen2");
-  assert.equal(llama.get("model.embed_tokens.weight"), "token_embd.weight");
-  assert.equal(qwen2.get("model.layers.2.self_attn.q_proj.bias"), "blk.2.attn_q.bias");
-  assert.equal(llama.get("lm_head.weight"), "output.weight");
-  assert.equal(gpt2.get("transformer.wpe.weight"), "position_embd.weight");
-  assert.equal(gpt2.get("transformer.h.1.mlp.c_proj.bias"), "blk.1.ffn_down.bias");
-  assert.equal(gpt2.get("transformer.h.2.attn.c_attn.weight"), "blk.2.attn_qkv.weight");
-  for (const architecture of ["gpt2", "llama"] as const) {
-    const config = { ...tinyConfig(true), architecture };
-    for (const tensor of modelTensors(config)) {
-      const isMatrix = /\.(attn|mlp)\..*weight$/.test(tensor.name);
-      assert.equal(
-        ggufLayout(config, tensor).transposed,
-        architecture === "gpt2" && isMatrix,
-        tensor.name,
-      );
-    }
-  }
-  const turned = transposeEach(Float32Array.of(1, 2, 3, 4, 5, 6), 1, 2);
-  assert.deepEqual(turned, Float32Array.of(1, 4, 2, 5, 3, 6));
-});
-
 Deno.test("frequency divisors are recognised as Llama 3's, or refused", async () => {
   const model = { headDim: 64, ropeTheta: 500000 };
   const scaling = {
@@ -246,11 +158,4 @@ Deno.test("frequency divisors are recognised as Llama 3's, or refused", async ()
   divisors[20]! *= 1.01;
   const other = await make(metadata, [tensor("rope_freqs.weight", [32], divisors)]);
   await assert.rejects(ggufRopeScaling(other), /not the frequency divisors of a Llama 3 model/);
-});
-
-Deno.test("a quantised file tells the stored type of each tensor", async () => {
-  const file = await readGguf(`${golden}/tiny-llama.q8_0.gguf`);
-  assert.equal(file.tensors.size, 20);
-  assert.equal(file.info("blk.0.attn_q.weight").type.name, "Q8_0");
-  assert.equal(file.info("blk.0.attn_norm.weight").type.name, "F32");
 });

@@ -101,38 +101,3 @@ Deno.test("2,000 made-up headers are read correctly or refused", () =>
     }),
     RUNS,
   ));
-
-Deno.test("2,000 sets of tensors are read back with their bytes", () => {
-  const sizes = { F32: 4, F16: 2, BF16: 2, F64: 8, I64: 8, U8: 1, BOOL: 1 } as const;
-  const tensor = fc.record({
-    name: fc.string({ maxLength: 6 }),
-    dtype: fc.constantFrom(...Object.keys(sizes) as (keyof typeof sizes)[]),
-    shape: fc.array(fc.nat(4), { maxLength: 3 }),
-    fill: fc.nat(255),
-  });
-  const tensors = fc.uniqueArray(tensor, { maxLength: 5, selector: ({ name }) => name });
-  return fc.assert(
-    fc.asyncProperty(
-      tensors.filter((list) => list.every(({ name }) => name !== "__metadata__")),
-      async (list) => {
-        const data = ({ shape, dtype, fill }: typeof list[number]) =>
-          new Uint8Array(shape.reduce((a, b) => a * b, 1) * sizes[dtype]).fill(fill);
-        const bytes = encodeSafetensors(
-          list.map((item) => ({
-            name: item.name,
-            dtype: item.dtype,
-            shape: item.shape,
-            data: data(item),
-          })),
-        );
-        const file = await parseSafetensors(bytes);
-        assert.equal(file.tensors.size, list.length);
-        for (const item of list) {
-          assert.deepEqual(file.info(item.name).shape, item.shape);
-          assert.deepEqual(await file.bytes(item.name), data(item));
-        }
-      },
-    ),
-    RUNS,
-  );
-});

@@ -1,5 +1,3 @@
-import { assertWithin, normals, stream } from "../../../kernels/testing.ts";
-import { addProduct, weightFactors } from "./weight_factors.ts";
 import assert from "node:assert/strict";
 import { UsageError } from "../../../core/errors.ts";
 import { moduleNames } from "../../architectures/mod.ts";
@@ -109,22 +107,6 @@ Deno.test("target modules of another architecture are refused with those of this
   );
 });
 
-Deno.test("modules are excluded by name, end of path, or regular expression", () => {
-  const has = (
-    targetModules: LoraOptions["targetModules"],
-    excludeModules: LoraOptions["targetModules"],
-  ) => loraFor({ ...base, targetModules, excludeModules }, path, 3) !== null;
-  assert.equal(has("all-linear", ["k_proj"]), true);
-  assert.equal(has("all-linear", ["q_proj"]), false);
-  assert.equal(has(["q_proj"], ["layers.3.self_attn.q_proj"]), false);
-  assert.equal(has(["q_proj"], ["layers.0.self_attn.q_proj"]), true);
-  assert.equal(has(".*_proj", ".*layers\\.3\\..*"), false);
-  assert.throws(
-    () => checkLoraOptions({ ...base, excludeModules: "(" }, ["q_proj"]),
-    /exclude_modules: "\(" is no valid regular expression/,
-  );
-});
-
 Deno.test("a pattern that a search would try for years has its answer at once", () => {
   for (const targetModules of ["([a-z_.0-9]+)+X", "(?!.*vision)(([a-z_.0-9]+)+)+X", "(.*)*!"]) {
     assert.equal(loraFor({ ...base, targetModules }, path, 3), null);
@@ -160,40 +142,4 @@ Deno.test("another path of the head is refused with the right one", () => {
     message: 'target_modules: "model.lm_head" is no linear module of this model',
     advice: "the path of the head is lm_head",
   });
-});
-
-Deno.test("PiSSA's factors are the best of their rank, OLoRA's columns are orthogonal", () => {
-  const [inDim, outDim, r, scale] = [40, 30, 3, 2], random = stream("factors");
-  const weight = Float64Array.from(normals(random, inDim * outDim));
-  const dims = [inDim, outDim] as const, options = { dims, inOut: false, r, scale };
-  const rest = (init: "pissa" | "olora") => {
-    const { a, b } = weightFactors(init, weight, options), left = weight.slice();
-    addProduct(left, a, b, { dims, inOut: false, scale: init === "pissa" ? -scale : -1 });
-    return { a, b, left, squares: left.reduce((sum, x) => sum + x * x, 0) };
-  };
-  const whole = weight.reduce((sum, x) => sum + x * x, 0), { a, left, squares } = rest("pissa");
-  // Σσ² over all singular values is the sum of squares; a row of A is √(σ/scale) long.
-  const values = [0, 1, 2].map((k) =>
-    scale * a.subarray(k * inDim, (k + 1) * inDim).reduce((sum, x) => sum + x * x, 0)
-  );
-  assertWithin(
-    [squares],
-    [whole - values.reduce((sum, x) => sum + x * x, 0)],
-    1e-9,
-    "what is left",
-  );
-  const again = weightFactors("pissa", left, { ...options, r: 1 }).a;
-  const next = scale * again.reduce((sum, x) => sum + x * x, 0);
-  assert.ok(values[0]! >= values[1]! && values[1]! >= values[2]! && values[2]! >= next);
-  const { b, left: below } = rest("olora");
-  for (let i = 0; i < r; i++) {
-    for (let j = 0; j <= i; j++) {
-      let dot = 0, along = 0;
-      for (let o = 0; o < outDim; o++) {
-        dot += b[o * r + i]! * b[o * r + j]!;
-        along += b[o * r + i]! * below[o * inDim + j]!;
-      }
-      assertWithin([dot, along], [i === j ? 1 : 0, 0], 1e-12, `columns ${i} and ${j}`);
-    }
-  }
 });
