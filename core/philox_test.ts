@@ -29,29 +29,6 @@ Deno.test("Philox4x32-10 reproduces the published vectors", () => {
   );
 });
 
-/** A second implementation of the ten rounds, in arbitrary precision. */
-function bigPhilox(counter: number[], key: number[]): string {
-  let [c0, c1, c2, c3] = counter.map(BigInt) as [bigint, bigint, bigint, bigint];
-  let [k0, k1] = key.map(BigInt) as [bigint, bigint];
-  const mask = 0xffffffffn;
-  for (let round = 0; round < 10; round++) {
-    const p0 = 0xd2511f53n * c0, p1 = 0xcd9e8d57n * c2;
-    [c0, c1, c2, c3] = [(p1 >> 32n) ^ c1 ^ k0, p1 & mask, (p0 >> 32n) ^ c3 ^ k1, p0 & mask];
-    k0 = (k0 + 0x9e3779b9n) & mask;
-    k1 = (k1 + 0xbb67ae85n) & mask;
-  }
-  return [c0, c1, c2, c3].map((w) => w.toString(16).padStart(8, "0")).join(" ");
-}
-
-Deno.test("Philox agrees with arbitrary-precision arithmetic on random counters", () => {
-  const stream = new RandomStream(1, 2, 3, 4);
-  for (let i = 0; i < 200; i++) {
-    const c = [stream.u32(), stream.u32(), stream.u32(), stream.u32()];
-    const k = [stream.u32(), stream.u32()];
-    assert.equal(philox(c, k), bigPhilox(c, k));
-  }
-});
-
 Deno.test("the layout of counters and keys has not changed", () => {
   assert.deepEqual(seedWords(2 ** 53 - 1), [0xffffffff, 0x1fffff]);
   assert.deepEqual(sampleCounter(7, 3, 17), [(3 << 20) | 17, 7, 0x01000000]);
