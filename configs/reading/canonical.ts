@@ -69,7 +69,7 @@ class Builder {
         return this.problems.add(keyAt, written, `wrong section: write it as ${meaning.path}`);
       case "unknown": {
         this.problems.incomplete = true;
-        const { suggestion } = meaning;
+        const suggestion = meaning.suggestion();
         const hint = suggestion !== null
           ? `, did you mean ${suggestion}?`
           : isKeyOfAxolotl(written)

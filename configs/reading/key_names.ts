@@ -17,7 +17,8 @@ export type Meaning =
   /** A key of another trainer that is refused, has no effect, or acts only with such a key. */
   | { kind: "notObeyed" }
   | { kind: "misplaced"; path: string }
-  | { kind: "unknown"; suggestion: string | null };
+  /** What was probably meant: all names are compared, so only an error asks for it. */
+  | { kind: "unknown"; suggestion: () => string | null };
 
 /** Canonical dotted key → its specification, for all keys. */
 export const KEYS: ReadonlyMap<string, KeySpec> = new Map(
@@ -76,13 +77,13 @@ export function meaningOf(written: string, value?: ConfigNode): Meaning {
   const inside = listingOf(written);
   if (inside?.isOfSection) {
     const meant = misspelt(parts);
-    if (meant !== null) return { kind: "unknown", suggestion: meant };
+    if (meant !== null) return { kind: "unknown", suggestion: () => meant };
     if (value?.kind === "map") return { kind: "prefix", section: false };
   }
   if (inside !== undefined || (last === "_target_" && parts.length > 1)) {
     return { kind: "notObeyed" };
   }
-  return { kind: "unknown", suggestion: suggest(parts) };
+  return { kind: "unknown", suggestion: () => suggest(parts) };
 }
 
 /**

@@ -55,7 +55,6 @@ const RESERVED = [
   "RGX_NATIVE",
   "RGX_NUM_THREADS",
   "RGX_TARGET",
-  "RGX_TEST_MODEL",
   "RGX_MPI_LIB",
 ];
 
@@ -260,6 +259,7 @@ export function environmentOverrides(environment: Environment, problems: Problem
   for (const name of Object.keys(environment).sort()) {
     const value = environment[name];
     if (!name.startsWith("RGX_") || RESERVED.includes(name) || value === undefined) continue;
+    if (name.startsWith("RGX_TEST_")) continue; // the tests' own
     const key = name.slice(4).toLowerCase().replaceAll("__", ".");
     const source = { name, directory: null };
     if (keyBeginning(key) !== null) overrides.push({ action: "force", key, value, source });
