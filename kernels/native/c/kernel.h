@@ -1,6 +1,6 @@
 // What a kernel is. The CPU device calls it with the first byte of its memory, its arguments,
 // a range of work units, and memory of the thread. The binding of the operation
-// (kernels/ops/*/wasm.ts) gives the arguments by their names.
+// (kernels/devices/wasm/op_table.ts) gives the arguments by their names.
 #pragma once
 #include "vector.h"
 

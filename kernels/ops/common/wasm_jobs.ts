@@ -1,11 +1,11 @@
-/** How the CPU bindings of most operations divide their work. */
+/** How most operations divide their work on the CPU. */
 import type { KernelArguments } from "./kernel_arguments.ts";
 import type { KernelValue, NamedArguments, WasmContext } from "./wasm_op.ts";
 
 /** Elements in a work unit of {@link byElements} (native/c/elements.h). */
 const BLOCK = 1024;
 /** Elements in a chunk of {@link byRows} and {@link byColumns}: about 2.5 µs. */
-const CHUNK = 8192;
+export const CHUNK = 8192;
 /** Columns in a work unit of {@link byColumns}. */
 const COLUMNS = 16;
 

@@ -1,6 +1,6 @@
 /**
  * The contract between the WASM device and the host binding of each operation
- * (`kernels/ops/<op>/wasm.ts`).
+ * (`kernels/devices/wasm/op_table.ts`, `kernels/ops/<op>/wasm.ts`).
  *
  * A kernel is a function in C (`kernels/native/c/kernel.h`). It gets a struct of numbers, a
  * half-open range [begin, end) of work units to do, and the address of the thread's private
