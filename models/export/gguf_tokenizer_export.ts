@@ -2,8 +2,8 @@
  * Turns a Hugging Face tokenizer into the metadata of a GGUF file: byte-level BPE with its merges,
  * or pieces with scores (SentencePiece BPE, and tokenizers of single characters). Before anything
  * is written, formats/gguf/gguf_tokenizer.ts reads the result back; a tokenizer that would then
- * give other ids is refused. Left out: unigram and WordPiece models, byte-level BPE whose splitting
- * rule has no name.
+ * give other ids is refused. Left out: unigram models, byte-level BPE whose splitting rule has no
+ * name.
  */
 import { RgxError, UsageError } from "../../core/errors.ts";
 import { splittingName } from "../tokenizers/make_tokenizer_json.ts";

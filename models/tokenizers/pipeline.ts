@@ -139,16 +139,12 @@ interface Surroundings {
 
 const NOTHING: Surroundings = { before: [], after: [] };
 
-const pair = (part: Json) => ({ before: [pairId(part["cls"])], after: [pairId(part["sep"])] });
-
 /** @throws Error for an unknown kind, and for one that is not as it should be; NotSupported */
 function surroundingsOf(json: unknown): Surroundings {
   const found = componentOf<Surroundings>(json, {
     kinds: {
       TemplateProcessing: (part) => template(part["single"], fieldsOf(part["special_tokens"])),
       ByteLevel: () => NOTHING,
-      BertProcessing: pair,
-      RobertaProcessing: pair,
     },
     key: "processors",
     name: "post_processors",
@@ -161,14 +157,6 @@ function surroundingsOf(json: unknown): Surroundings {
     unknown: (type) => new Error(`Unknown PostProcessor type: ${String(type)}`),
   });
   return found ?? NOTHING;
-}
-
-/** The id of a pair [token, id], or else its token. */
-function pairId(pair: unknown): number | string {
-  const [token, id] = Array.isArray(pair) ? pair as unknown[] : [];
-  if (Number.isInteger(id)) return id as number;
-  if (typeof token === "string") return token;
-  throw new Error("a post_processor without its tokens");
 }
 
 /** @param special by names: the ids that a special token of the template stands for */

@@ -75,6 +75,11 @@ Deno.test("parts of a tokenizer that are not computed are refused by their names
     /the pre_tokenizer "UnicodeScripts" is no/,
   );
   refused({ normalizer: { type: "Odd" } }, /the normalizer "Odd" is not supported/);
+  refused({ normalizer: { type: "BertNormalizer" } }, /the normalizer "BertNormalizer" is not/);
+  assert.throws(
+    () => tokenizer({ ...model, end_of_word_suffix: "</w>" }),
+    /a BPE with end_of_word_suffix is not supported/,
+  );
   const template = (id: string) => ({
     type: "TemplateProcessing",
     single: [{ SpecialToken: { id, type_id: 0 } }, { Sequence: { id: "A", type_id: 0 } }],

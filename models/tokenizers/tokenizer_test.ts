@@ -202,7 +202,7 @@ Deno.test("an unusable tokenizer is one clear error", async () => {
   await Deno.remove(folder);
   assert.throws(
     () =>
-      tokenizerFromFiles(tinyFiles({}, { model: { type: "WordPiece", vocab: { a: 0 } } }), "m")
+      tokenizerFromFiles(tinyFiles({}, { model: { type: "WordLevel", vocab: { a: 0 } } }), "m")
         .encode("zzz"),
     RgxError,
   );

@@ -18,9 +18,6 @@ export function decoderOf(json: unknown): Decoder | null {
         const replace = replacer(part, "Replace");
         return (tokens) => tokens.map(replace);
       },
-      WordPiece: wordPiece,
-      BPEDecoder: wordEnds,
-      CTC: connectionist,
     },
     key: "decoders",
     name: "decoders",
@@ -90,42 +87,7 @@ function strip({ content, start, stop }: Json): Decoder {
     });
 }
 
-/** Tokens that go on with a word begin with a prefix; all others get a space before them. */
-function wordPiece(part: Json): Decoder {
-  const prefix = typeof part["prefix"] === "string" ? part["prefix"] : "##";
-  const clean = part["cleanup"] === true ? cleanUp : (text: string) => text;
-  return (tokens) =>
-    tokens.map((token, i) => {
-      if (i === 0) return clean(token);
-      return clean(token.startsWith(prefix) ? token.slice(prefix.length) : ` ${token}`);
-    });
-}
-
-/** The mark of a word's end becomes a space, but not in the last token. */
-function wordEnds(part: Json): Decoder {
-  const suffix = typeof part["suffix"] === "string" ? part["suffix"] : "</w>";
-  return (tokens) =>
-    tokens.map((token, i) => token.replaceAll(suffix, i === tokens.length - 1 ? "" : " "));
-}
-
-/** Keeps one of the tokens that repeat (connectionist temporal classification). */
-function connectionist(part: Json): Decoder {
-  const text = (name: string, otherwise: string) =>
-    typeof part[name] === "string" ? part[name] : otherwise;
-  const padding = text("pad_token", "<pad>"), delimiter = text("word_delimiter_token", "|");
-  return (tokens) =>
-    tokens.filter((token, i) => token !== tokens[i - 1]).map((token) => {
-      const rest = token.replaceAll(padding, "");
-      return part["cleanup"] === true ? cleanUp(rest).replaceAll(delimiter, " ") : rest;
-    }).filter((token) => token !== "");
-}
-
-/** Takes the spaces before English punctuation and endings away, as WordPiece decoders do. */
-function cleanUp(text: string): string {
-  return cleanUpSpaces(text.replaceAll(" do not", " don't"));
-}
-
-/** The same without contractions, as transformers' `clean_up_tokenization_spaces` does. */
+/** Takes spaces before English punctuation and endings away, as transformers does on request. */
 export function cleanUpSpaces(text: string): string {
   return text.replaceAll(/ ([.?!,])/g, "$1").replaceAll(" ' ", "'")
     .replaceAll(/ (n't|'m|'s|'ve|'re)/g, "$1");

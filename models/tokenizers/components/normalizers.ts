@@ -17,12 +17,10 @@ export function normalizerOf(json: unknown): Normalizer | null {
       NFKD: form("NFKD"),
       Lowercase: () => lowercase,
       Strip: strip,
-      StripAccents: () => (text) => text.replaceAll(/\p{M}/gu, ""),
       Prepend: (part) => prepend(part["prepend"]),
       Replace: (part) => replacer(part, "Replace"),
       Nmt: () => (text) => text.replaceAll(NMT_REMOVED, "").replaceAll(NMT_SPACES, " "),
       Precompiled: (part) => precompiledNormalizer(String(part["precompiled_charsmap"] ?? "")),
-      BertNormalizer: bertNormalizer,
       ByteLevel: () => toByteCharacters,
     },
     key: "normalizers",
@@ -52,32 +50,6 @@ function strip({ strip_left: left, strip_right: right }: Json): Normalizer {
 function prepend(prefix: unknown): Normalizer {
   if (typeof prefix !== "string") throw new Error("a Prepend without a text");
   return (text) => text === "" ? "" : prefix + text;
-}
-
-// The normalizer of BERT's tokenizers: cleans, spaces out Chinese characters, strips accents.
-
-const REMOVED = /[\0\ufffd\p{Cc}\p{Cf}\p{Co}]/gu;
-const SPACE = /\p{White_Space}/gu;
-/** As listed in Hugging Face's tokenizers, which begin the extension E at U+2B920. */
-const CHINESE = new RegExp(
-  String.raw`[\u4e00-\u9fff\u3400-\u4dbf\u{20000}-\u{2a6df}\u{2a700}-\u{2b73f}` +
-    String.raw`\u{2b740}-\u{2b81f}\u{2b920}-\u{2ceaf}\uf900-\ufaff\u{2f800}-\u{2fa1f}]`,
-  "gu",
-);
-
-function bertNormalizer(options: Json): Normalizer {
-  const isLowercase = options["lowercase"] === true;
-  const stripsAccents = options["strip_accents"] ?? isLowercase;
-  return (text) => {
-    let out = text;
-    if (options["clean_text"] === true) {
-      out = out.replaceAll(REMOVED, (one) => "\t\n\r".includes(one) ? one : "");
-      out = out.replaceAll(SPACE, " ");
-    }
-    if (options["handle_chinese_chars"] === true) out = out.replaceAll(CHINESE, " $& ");
-    if (stripsAccents === true) out = out.normalize("NFD").replaceAll(/\p{Mn}/gu, "");
-    return isLowercase ? lowercase(out) : out;
-  };
 }
 
 // Each character in lower case by itself. JavaScript writes the last sigma of a Greek word

@@ -1,6 +1,7 @@
 /**
  * Pre-tokenizers: how a tokenizer cuts a text into words before its model sees it, as Hugging
- * Face's tokenizers do. Left out: UnicodeScripts, which is refused by its name.
+ * Face's tokenizers do. Left out, and refused by their names: what only encoders use, such as
+ * BERT's.
  */
 import { toByteCharacters } from "./byte_alphabet.ts";
 import { componentOf, type Json, NotSupported } from "./component.ts";
@@ -10,7 +11,6 @@ import { eachMatch, patternOf, WORD_CHARACTERS } from "./patterns.ts";
 /** Cuts a text into words. @param first whether nothing stands before this text */
 export type PreTokenizer = (text: string, first: boolean) => string[];
 
-const SPACES = /\p{White_Space}+/gu;
 const NOT_SPACES = /\P{White_Space}+/gu;
 /** GPT-2's words: English endings, and runs of letters, of numbers, of other signs, of spaces. */
 const GPT2 = new RegExp(
@@ -39,11 +39,6 @@ export function preTokenizerOf(json: unknown): PreTokenizer | null {
       Punctuation: (part) => splitter(PUNCTUATION, String(part["behavior"] ?? "Isolated")),
       Whitespace: () => (text) => text.match(WORDS) ?? [],
       WhitespaceSplit: () => (text) => text.match(NOT_SPACES) ?? [],
-      BertPreTokenizer: () =>
-        inTurn([splitter(SPACES, "Removed"), splitter(PUNCTUATION, "Isolated")]),
-      CharDelimiterSplit: (part) =>
-        splitter(patternOf({ String: part["delimiter"] }, "Split"), "Removed"),
-      FixedLength: (part) => fixedLength(Number(part["length"] ?? 5)),
     },
     key: "pretokenizers",
     name: "pre_tokenizers",
@@ -161,16 +156,5 @@ function metaspace(part: Json): PreTokenizer {
     const marked = text.replaceAll(" ", mark);
     const hasPrefix = scheme === "always" || scheme === "first" && first;
     return cut(hasPrefix && !marked.startsWith(mark) ? mark + marked : marked, first);
-  };
-}
-
-function fixedLength(length: number): PreTokenizer {
-  if (!(Number.isInteger(length) && length > 0)) throw new Error(`pieces of ${length} characters`);
-  return (text) => {
-    const characters = Array.from(text), words: string[] = [];
-    for (let at = 0; at < characters.length; at += length) {
-      words.push(characters.slice(at, at + length).join(""));
-    }
-    return words;
   };
 }

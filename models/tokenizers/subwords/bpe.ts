@@ -12,37 +12,36 @@ export class Bpe implements SubwordModel {
   readonly cutsAtWords: boolean;
   readonly #table: MergeTable;
   readonly #ids: ReadonlyMap<string, number>;
-  /** Ids of the characters that need no prefix or suffix, by code point. */
+  /** Ids of characters, by code point. */
   readonly #characters = new Map<number, number>();
   readonly #unknownToken: string | null;
   readonly #fusesUnknown: boolean;
   /** Null without byte fallback. */
   readonly #bytes: ByteTokens | null;
   readonly #ignoresMerges: boolean;
-  /** Put before every character of a word but the first. */
-  readonly #prefix: string;
-  /** Put after the last character of a word. */
-  readonly #suffix: string;
 
-  /** @throws Damaged for merges that do not fit the vocabulary, NotSupported for dropout */
+  /**
+   * @throws Damaged for merges that do not fit the vocabulary, NotSupported for dropout and for
+   *   marks in front of or behind the characters of a word
+   */
   constructor(json: Json, { ids }: Vocabulary) {
     if (typeof json["dropout"] === "number" && json["dropout"] > 0) {
       throw new NotSupported("a BPE with dropout");
     }
+    for (const name of ["continuing_subword_prefix", "end_of_word_suffix"]) {
+      if (textOf(json[name])) throw new NotSupported(`a BPE with ${name}`);
+    }
     this.#ids = ids;
-    this.#prefix = textOf(json["continuing_subword_prefix"]) ?? "";
-    this.#suffix = textOf(json["end_of_word_suffix"]) ?? "";
     this.#unknownToken = textOf(json["unk_token"]);
     this.#fusesUnknown = json["fuse_unk"] === true;
     this.#ignoresMerges = json["ignore_merges"] === true;
     this.#bytes = json["byte_fallback"] === true ? new ByteTokens(ids) : null;
-    const merges = readMerges(json["merges"], ids, this.#prefix.length);
+    const merges = readMerges(json["merges"], ids);
     this.#table = new MergeTable(merges);
     const joinsWords = [...ids].some(([token, id]) =>
       INNER_WORD.test(token) && merges.includes(id)
     );
-    this.cutsAtWords = !joinsWords && ids.has("▁") && !this.#ignoresMerges &&
-      this.#prefix === "" && this.#suffix === "";
+    this.cutsAtWords = !joinsWords && ids.has("▁") && !this.#ignoresMerges;
     for (const [token, id] of ids) {
       const code = token.codePointAt(0);
       if (code !== undefined && token.length === (code > 0xffff ? 2 : 1)) {
@@ -63,12 +62,12 @@ export class Bpe implements SubwordModel {
     let pending: number | null = null;
     for (let at = 0; at < word.length;) {
       const code = word.codePointAt(at)!, size = code > 0xffff ? 2 : 1;
-      const id = this.#idOf(word, code, at, at + size);
+      const id = this.#characters.get(code);
       if (id !== undefined) {
         if (pending !== null) ids.push(pending);
         pending = null;
         ids.push(id);
-      } else if (this.#bytes?.push(this.#affixed(word, at, at + size), ids) !== true) {
+      } else if (this.#bytes?.push(word.slice(at, at + size), ids) !== true) {
         // Without an unknown token the character goes lost.
         if (pending !== null && !this.#fusesUnknown) ids.push(pending);
         if (this.#unknownToken !== null) pending ??= this.#unknownId();
@@ -79,19 +78,6 @@ export class Bpe implements SubwordModel {
     return ids;
   }
 
-  /** The id of the character at a place of a word. */
-  #idOf(word: string, code: number, from: number, to: number): number | undefined {
-    if ((this.#prefix === "" || from === 0) && (this.#suffix === "" || to < word.length)) {
-      return this.#characters.get(code);
-    }
-    return this.#ids.get(this.#affixed(word, from, to));
-  }
-
-  #affixed(word: string, from: number, to: number): string {
-    return (from > 0 ? this.#prefix : "") + word.slice(from, to) +
-      (to === word.length ? this.#suffix : "");
-  }
-
   #unknownId(): number {
     const id = this.#ids.get(this.#unknownToken!);
     if (id === undefined) throw new MissingToken();
@@ -99,12 +85,7 @@ export class Bpe implements SubwordModel {
   }
 }
 
-/** @param skipped code units of the right token that the resulting token does not repeat */
-function readMerges(
-  merges: unknown,
-  ids: ReadonlyMap<string, number>,
-  skipped: number,
-): Int32Array {
+function readMerges(merges: unknown, ids: ReadonlyMap<string, number>): Int32Array {
   if (!Array.isArray(merges)) {
     throw new Damaged(
       `its model is a BPE, and its "merges" are ${show(merges)}, expected a list of pairs`,
@@ -118,7 +99,7 @@ function readMerges(
       typeof pair[0] === "string" && typeof pair[1] === "string";
     if (!isPair) throw new Damaged(`merge ${i} is ${show(merge)}, expected a pair of tokens`);
     const [left, right] = pair as [string, string];
-    for (const token of [left, right, left + right.slice(skipped)]) {
+    for (const token of [left, right, left + right]) {
       const id = ids.get(token);
       if (id === undefined) {
         throw new Damaged(
