@@ -3,7 +3,8 @@ import { createReferenceDevice } from "../../kernels/devices/reference/device.ts
 import { createDevice } from "../../kernels/mod.ts";
 import recorded from "../../tests/golden/trl-distillation/cases.json" with { type: "json" };
 import { CausalLM, type CausalLMOptions } from "../causal_lm.ts";
-import { tinyConfig } from "../testing.ts";
+import { assertGradientsAreSlopes } from "../finite_differences_testing.ts";
+import { gradients, randomModel, tinyConfig } from "../testing.ts";
 import { divergence } from "./divergence.ts";
 import { initWeights } from "./weights/init.ts";
 
@@ -68,12 +69,7 @@ Deno.test("the gradient of a divergence is that of its values", async (t) => {
   for (const [name, options] of cases) {
     await t.step(name, async () => {
       const device = createReferenceDevice({ float: "f64" }), config = tinyConfig(false);
-      const student = await CausalLM.create(device, config, initWeights(config, 1, 0.3), options);
-      for (const { name, shape } of student.trainable) {
-        const n = shape.reduce((a, b) => a * b, 1);
-        const values = Float32Array.from({ length: n }, (_, i) => 0.3 * Math.sin(1 + i * 1.7));
-        if (options.trainable === "lora") student.writeParameter(name, values);
-      }
+      const student = await randomModel(device, config, options);
       const other = { ...config, hiddenSize: 8, numHeads: 2 };
       const teacher = await CausalLM.create(device, other, initWeights(other, 2, 0.4), {
         trainable: "none",
@@ -89,27 +85,7 @@ Deno.test("the gradient of a divergence is that of its values", async (t) => {
       student.zeroGrad();
       await loss();
       student.backward(Float64Array.from({ length: 9 }, (_, i) => 0.01 * i));
-      const gradients = new Map<string, ArrayLike<number>>();
-      for (const { name, grad } of student.trainable) {
-        gradients.set(name, await device.read(grad!, 0, grad!.length));
-      }
-      for (const [name, slopes] of gradients) {
-        const values = await student.readParameter(name), size = values.length;
-        for (const i of [0, Math.floor(size / 2), size - 1]) {
-          const changed = async (by: number) => {
-            const copy = Float64Array.from(values);
-            copy[i]! += by;
-            student.writeParameter(name, copy);
-            return await loss();
-          };
-          const slope = (await changed(1e-5) - await changed(-1e-5)) / 2e-5;
-          student.writeParameter(name, values);
-          assert.ok(
-            Math.abs(slope - slopes[i]!) < 1e-8,
-            `${name}[${i}]: ${slopes[i]}, not ${slope}`,
-          );
-        }
-      }
+      await assertGradientsAreSlopes(student, await gradients(student), loss);
     });
   }
 });

@@ -205,16 +205,3 @@ Deno.test("packed keys of prompts are planned only when all layers are float", a
   const card = { software: true, matrixUnits: null };
   assert.ok(twice - (await countGeneration({ ...sizes, card }, generation)).bytes >= keys);
 });
-
-Deno.test("sizes need no device, and recomputation changes only one of them", () => {
-  const of = (options: CausalLMOptions) => modelSizes(config, options);
-  const kept = of({ trainable: "lora", lora }),
-    again = of({
-      trainable: "lora",
-      lora,
-      recompute: true,
-    });
-  assert.deepEqual({ ...kept, recompute: true }, again);
-  assert.equal(kept.lora.length, 9);
-  assert.throws(() => of({ trainable: "lora", lora: { ...lora, r: 0 } }), /rank r/);
-});
