@@ -6,7 +6,7 @@ import type { Send } from "./event_stream.ts";
 import type { Fields } from "./fields.ts";
 import { type ChatLogprob, chatLogprob, promptLogprobs, tokenNames } from "./logprobs_json.ts";
 import type { ServedModel } from "./model_host.ts";
-import { chatPrompt, type Limits, truncation } from "./prompt_tokens.ts";
+import { chatPrompt, type Limits } from "./prompt_tokens.ts";
 import {
   Chunks,
   headOf,
@@ -68,7 +68,7 @@ export function chatFields(
     use,
     notes: why === null ? [] : [`tools are shown in a system message: ${why}`],
     task: {
-      prompts: [truncation(fields, limits)(ids)],
+      prompts: [ids],
       reading: use === null
         ? null
         : { stopIds: use.dialect.stopIds, reader: () => readerOf(use, before) },
@@ -162,7 +162,6 @@ function partsOf({ task, stream, use }: ChatFields, model: ServedModel, send: Se
     });
   return {
     begin(_, answer) {
-      chunks.begin(answer);
       answer.choices.forEach((_, index) => {
         const asked = index === 0 && sampling.returnTokenIds;
         const ids = asked ? { prompt_token_ids: answer.promptIds } : {};

@@ -47,8 +47,8 @@ export class Choice {
   #least: number | null = null;
 
   constructor(private readonly context: ChoiceContext) {
-    const { sampling: { stops, includeStop, constraint }, endIds } = context;
-    this.#text = new StopText(stops, includeStop);
+    const { sampling: { stops, constraint }, endIds } = context;
+    this.#text = new StopText(stops);
     this.#form = constraint?.begin([...endIds]) ?? null;
   }
 
@@ -104,7 +104,7 @@ export class Choice {
     this.#logprobs += logprob;
     if (logits !== null) this.#form?.push(token);
     if (top !== null) this.tokens.push(entry);
-    if (!streams || (endIds.has(token) && !sampling.includeStop)) {
+    if (!streams || endIds.has(token)) {
       return { text: "", token: entry, deltas: [] };
     }
     const text = this.#text.push(this.#decoded(), this.#unstopped());
@@ -131,8 +131,8 @@ export class Choice {
   }
 
   #decoded(): string {
-    const { endIds, reader, sampling: { includeStop } } = this.context, last = this.ids.at(-1);
-    const isWhole = last === undefined || !endIds.has(last) || includeStop || reader !== null;
+    const { endIds, reader } = this.context, last = this.ids.at(-1);
+    const isWhole = last === undefined || !endIds.has(last) || reader !== null;
     return this.#textOf(isWhole ? this.ids : this.ids.slice(0, -1));
   }
 

@@ -13,7 +13,7 @@ import {
   tokenNames,
 } from "./logprobs_json.ts";
 import type { ServedModel } from "./model_host.ts";
-import { type Limits, tokensOf, truncation } from "./prompt_tokens.ts";
+import { type Limits, tokensOf } from "./prompt_tokens.ts";
 import {
   Chunks,
   headOf,
@@ -56,7 +56,6 @@ export async function completionRequest(
   }
   const stream = streamFields(fields), bestOf = bestOfField(fields, sampling.n, limits, stream);
   const addSpecialTokens = fields.boolean("add_special_tokens", true);
-  const truncate = truncation(fields, limits);
   const given = promptsOf(fields, vocabSize);
   if (given.length * bestOf > limits.maxChoices) {
     const name = bestOf === sampling.n ? "n" : "best_of";
@@ -71,7 +70,7 @@ export async function completionRequest(
   for (const prompt of given) {
     const isText = typeof prompt === "string";
     const ids = isText ? tokensOf(prompt, tokenizer, limits, { addSpecialTokens }) : prompt;
-    prompts.push(truncate(ids));
+    prompts.push(ids);
     if (performance.now() - begin < TURN_MS) continue;
     await new Promise((resolve) => setTimeout(resolve, 0));
     signal.throwIfAborted();
@@ -208,7 +207,6 @@ function partsOf(
   };
   return {
     begin(prompt, answer) {
-      chunks.begin(answer);
       if (!echo) return;
       answer.choices.forEach((_, branch) => {
         const index = prompt * n + branch;

@@ -326,8 +326,7 @@ const NAMES = ("model prompt messages max_tokens temperature top_p n echo logpro
   "top_logprobs max_completion_tokens response_format chat_template_kwargs tools " +
   "best_of prompt_id first_branch first_position answers logprobs_mode add_special_tokens " +
   "tokens lora_name lora_path lora_files skip_special_tokens return_token_ids " +
-  "add_generation_prompt continue_final_message allowed_token_ids bad_words " +
-  "truncate_prompt_tokens include_stop_str_in_output").split(" ");
+  "add_generation_prompt continue_final_message structured_outputs").split(" ");
 const PATHS = [
   "/v1/completions",
   "/v1/chat/completions",

@@ -1,6 +1,5 @@
 /** Turns the texts and messages of requests into token ids, within limits. */
 import type { ChatMessage, ToolCall } from "../core/chat_message.ts";
-import { isRecord } from "../core/json_file.ts";
 import type { LocalTime } from "../core/local_time.ts";
 import { type ChatEnding, checkVariables } from "../models/tokenizers/chat_template.ts";
 import { dialectOf } from "../models/tokenizers/dialects/dialect.ts";
@@ -51,18 +50,6 @@ export function tokensOf(
   return tokenizer.encode(text, options);
 }
 
-/** What takes the last tokens of a prompt, as many as `truncate_prompt_tokens` says. */
-export function truncation(
-  fields: Fields,
-  { maxModelLength }: Pick<Limits, "maxModelLength">,
-): (ids: number[]) => number[] {
-  const name = "truncate_prompt_tokens";
-  if (!fields.has(name)) return (ids) => ids;
-  const given = fields.integer(name, [-1, maxModelLength - 1], 0);
-  if (given === 0) throw fields.wrong(name, `-1, or an integer 1 … ${maxModelLength - 1}`);
-  return (ids) => ids.slice(-(given < 0 ? maxModelLength - 1 : given));
-}
-
 export interface ChatPrompt {
   ids: number[];
   /** The text that the answer follows, and may have begun in; "" where it goes on in a message. */
@@ -83,8 +70,7 @@ export function chatPrompt(
   const given = fields.object("chat_template_kwargs")?.entries ?? [];
   const variables = Object.fromEntries(given.filter(isRead));
   checkVariables(variables, tokenizer.chatVariables, "chat_template_kwargs");
-  const ending = endingOf(fields, messages), documents = documentsOf(fields, tokenizer);
-  const all = { ...variables, tools, documents };
+  const ending = endingOf(fields, messages), all = { ...variables, tools };
   const text = tokenizer.applyChatTemplate(messages, all, limits.time, ending);
   if (text === null) {
     throw badRequest("the model has no chat template; use /v1/completions", "messages");
@@ -94,17 +80,6 @@ export function chatPrompt(
     ids: tokensOf(prompt, tokenizer, limits, { addSpecialTokens: false }),
     before: ending === "answer" ? prompt : "",
   };
-}
-
-/** Texts that the answer is to be based on, for templates that show them. */
-function documentsOf(fields: Fields, tokenizer: Tokenizer): unknown {
-  const list = fields.raw("documents") ?? null;
-  if (list === null || (Array.isArray(list) && list.length === 0)) return null;
-  if (!Array.isArray(list) || !list.every(isRecord)) {
-    throw fields.wrong("documents", "a list of objects, such as title and text");
-  }
-  if (tokenizer.chatVariables?.has("documents")) return list;
-  throw badRequest("documents: the model's chat template does not show any", "documents");
 }
 
 function endingOf(fields: Fields, messages: readonly ChatMessage[]): ChatEnding {

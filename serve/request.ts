@@ -25,8 +25,6 @@ export interface Parts extends Required<Listener> {
 export interface StreamFields {
   isOn: boolean;
   includeUsage: boolean;
-  /** Whether every chunk says what has been used so far, as vLLM can do. */
-  continuousUsage: boolean;
 }
 
 export function streamFields(fields: Fields): StreamFields {
@@ -40,7 +38,6 @@ export function streamFields(fields: Fields): StreamFields {
   return {
     isOn,
     includeUsage: options?.boolean("include_usage", false) ?? false,
-    continuousUsage: options?.boolean("continuous_usage_stats", false) ?? false,
   };
 }
 
@@ -56,32 +53,24 @@ export function headOf(prefix: string, object: string, { id: model }: ServedMode
 
 /** The chunks of a stream of OpenAI's completions and chats. */
 export class Chunks {
-  /** The answers that have begun. */
-  readonly #running: PromptAnswer[] = [];
-
   constructor(
     private readonly head: object,
     private readonly stream: StreamFields,
     private readonly send: Send,
   ) {}
 
-  begin(answer: PromptAnswer): void {
-    this.#running.push(answer);
-  }
-
   add(choice: object, more: object = {}): void {
-    this.send({ ...this.head, choices: [choice], ...this.#usageSoFar(), ...more });
+    this.send({
+      ...this.head,
+      choices: [choice],
+      ...this.stream.includeUsage && { usage: null },
+      ...more,
+    });
   }
 
   end(answers: readonly PromptAnswer[]): void {
     if (!this.stream.includeUsage) return;
     this.send({ ...this.head, choices: [], usage: usageOf(answers) });
-  }
-
-  #usageSoFar(): object {
-    const { includeUsage, continuousUsage } = this.stream;
-    if (!includeUsage) return {};
-    return { usage: continuousUsage ? usageOf(this.#running) : null };
   }
 }
 

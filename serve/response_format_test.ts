@@ -51,8 +51,16 @@ test.withServer("an answer in the form of a schema is valid, beside other reques
   // Beside one another, beside free answers, and beside answers of other forms.
   const others = [
     ask("/v1/completions", { prompt: "x", max_tokens: 40, ignore_eos: true }),
-    ask("/v1/completions", { prompt: "x", max_tokens: 40, guided_regex: "(ab){3,9}c" }),
-    ask("/v1/completions", { prompt: "x", guided_choice: ["yes", "no"], min_p: 0.1 }),
+    ask("/v1/completions", {
+      prompt: "x",
+      max_tokens: 40,
+      structured_outputs: { regex: "(ab){3,9}c" },
+    }),
+    ask("/v1/completions", {
+      prompt: "x",
+      structured_outputs: { choice: ["yes", "no"] },
+      min_p: 0.1,
+    }),
   ];
   const together = await Promise.all(
     seeds.map((seed) => ask("/v1/chat/completions", body(seed))),
@@ -158,19 +166,21 @@ test.withServer("a form that cannot be kept is refused by its name", async ({ as
   const schema = (schema: unknown) => ({
     response_format: { type: "json_schema", json_schema: { name: "x", schema } },
   });
+  const form = (structured_outputs: object) => ({ structured_outputs });
   const cases: [object, string, RegExp][] = [
     [schema({ type: "string", contentEncoding: "base64" }), "response_format", /contentEncoding/],
     [schema({ properties: { a: { not: {} } } }), "response_format", /schema\.properties\.a\.not/],
-    [{ guided_json: "{" }, "guided_json", /expected a JSON schema/],
-    [{ guided_regex: "(?<=a)b" }, "guided_regex", /lookbehind/],
-    [{ guided_choice: [] }, "guided_choice", /1 to 1000 texts/],
-    [{ guided_grammar: "x" }, "guided_grammar", /use guided_json/],
-    [{ structured_outputs: {} }, "structured_outputs", /expected one of json/],
-    [{ structured_outputs: { grammar: "x" } }, "structured_outputs.grammar", /use json/],
-    [{ guided_regex: "a", guided_choice: ["a"] }, "guided_regex", /exclude each other/],
-    [{ guided_regex: "a", min_tokens: 3 }, "min_tokens", /ends with it/],
+    [form({ json: "{" }), "structured_outputs.json", /expected a JSON schema/],
+    [form({ regex: "(?<=a)b" }), "structured_outputs", /lookbehind/],
+    [form({ choice: [] }), "structured_outputs.choice", /1 to 1000 texts/],
+    [form({}), "structured_outputs", /expected one of json/],
+    [form({ grammar: "x" }), "structured_outputs.grammar", /use json/],
+    [form({ regex: "a", choice: ["a"] }), "structured_outputs", /expected one of json/],
+    [{ ...form({ regex: "a" }), ...schema({}) }, "response_format", /exclude each other/],
+    [{ ...form({ regex: "a" }), min_tokens: 3 }, "min_tokens", /ends with it/],
+    [{ guided_regex: "a" }, "guided_regex", /use structured_outputs/],
     // The vocabulary of this model has no such character.
-    [{ guided_choice: ["é"] }, "null", /vocabulary has no token: byte 195/],
+    [form({ choice: ["é"] }), "null", /vocabulary has no token: byte 195/],
   ];
   for (const [fields, param, message] of cases) {
     const { error }: Reply = await ask("/v1/chat/completions", { messages, ...fields });
@@ -200,20 +210,22 @@ test.withServer("a form that would keep all others waiting is refused, or is mad
     [{ properties: {}, required: ["x".repeat(1e6)] }, /required names xxx/],
     [{ const: nested }, /too (deep|large)/],
   ];
-  for (const [guided_json, message] of refused) {
-    const { error }: Reply = await ask("/v1/completions", { prompt: "x", guided_json });
+  const asked = (json: unknown): Promise<Reply> =>
+    ask("/v1/completions", { prompt: "x", structured_outputs: { json } });
+  for (const [schema, message] of refused) {
+    const { error } = await asked(schema);
     assert.match(error?.message ?? "answered", message);
     assert.ok(error.message.length < 1100);
   }
   for (
-    const guided_json of [
+    const schema of [
       { type: "number", minimum: -Number.MAX_VALUE, maximum: Number.MAX_VALUE },
       { enum: names(1000) },
       { ...object(1000), required: names(1000) },
     ]
   ) {
-    const { choices } = await ask("/v1/completions", { prompt: "x", guided_json });
-    assert.equal(choices?.length, 1, JSON.stringify(guided_json).slice(0, 60));
+    const { choices } = await asked(schema);
+    assert.equal(choices?.length, 1, JSON.stringify(schema).slice(0, 60));
   }
   assert.deepEqual(defects, []);
 });

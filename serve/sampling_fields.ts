@@ -30,8 +30,6 @@ export interface SamplingFields extends Distribution {
   answers: AnswerSpan[] | null;
   stops: string[];
   stopTokenIds: number[];
-  /** Whether the text has the stop string, or the stop token's text. */
-  includeStop: boolean;
   ignoreEos: boolean;
   skipSpecialTokens: boolean;
   returnTokenIds: boolean;
@@ -69,13 +67,24 @@ const MAX_STOPS = 64, MAX_STOP_LENGTH = 1024, MAX_BRANCHES = 4096, MAX_POSITION 
 /** A number of tokens that no context has, so that it is cut. */
 const ANY_COUNT = Number.MAX_SAFE_INTEGER;
 
+/** Fields of vLLM that would change the answer. */
+const REFUSED = [
+  ["use_beam_search", "completions are sampled"],
+  ...["json", "regex", "choice", "grammar"].map((form) =>
+    [`guided_${form}`, "use structured_outputs"] as const
+  ),
+  ...["allowed_token_ids", "bad_words"].map((name) => [name, "use logit_bias"] as const),
+  ["include_stop_str_in_output", "stop_reason has the stop string"],
+  ["truncate_prompt_tokens", "send the tokens that are wanted"],
+] as const;
+
 /** @param maxTokensNames the fields that say how long a completion is, the first one given wins */
 export function samplingFields(
   fields: Fields,
   maxTokensNames: readonly string[],
   { tokenizer, vocabSize, maxN, logprobsMode, defaults, held = null }: SamplingLimits,
 ): SamplingFields {
-  fields.refuse("use_beam_search", "completions are sampled");
+  for (const [name, why] of REFUSED) fields.refuse(name, why);
   const given = maxTokensNames.find((name) => fields.has(name));
   const n = fields.integer("n", [1, maxN], 1);
   const firstBranch = fields.integer("first_branch", [0, MAX_BRANCHES - n], 0);
@@ -106,9 +115,8 @@ export function samplingFields(
     answers: answersOf(fields),
     stops,
     stopTokenIds,
-    includeStop: fields.boolean("include_stop_str_in_output", false),
     ...distributionOf(fields, defaults),
-    adjust: processorOf(fields, tokenizer, vocabSize),
+    adjust: processorOf(fields, vocabSize),
     constraint,
     ignoreEos: fields.boolean("ignore_eos", false),
     skipSpecialTokens: fields.boolean("skip_special_tokens", true),
@@ -167,11 +175,7 @@ export async function readSamplingDefaults(folder: string): Promise<SamplingDefa
   }
 }
 
-function processorOf(
-  fields: Fields,
-  tokenizer: Tokenizer,
-  vocabSize: number,
-): Distribution["adjust"] {
+function processorOf(fields: Fields, vocabSize: number): Distribution["adjust"] {
   const logitBias = new Map<number, number>();
   const bias = fields.object("logit_bias");
   for (const [id] of bias?.entries ?? []) {
@@ -181,33 +185,7 @@ function processorOf(
   }
   const presencePenalty = fields.number("presence_penalty", [-2, 2], 0);
   const frequencyPenalty = fields.number("frequency_penalty", [-2, 2], 0);
-  const hasAllowed = fields.has("allowed_token_ids");
-  const allowedIds = hasAllowed ? fields.ids("allowed_token_ids", vocabSize) : null;
-  if (allowedIds?.length === 0) throw fields.wrong("allowed_token_ids", "at least one token id");
-  const badWords = badWordsOf(fields, tokenizer);
-  return logitsProcessor(
-    { presencePenalty, frequencyPenalty, logitBias, allowedIds, badWords },
-    vocabSize,
-  );
-}
-
-/** The ids of each word, at the beginning of a text and after a blank, as vLLM reads them. */
-function badWordsOf(fields: Fields, tokenizer: Tokenizer): number[][] {
-  const words = fields.strings("bad_words");
-  if (words.length > MAX_STOPS || words.some(({ length }) => length > MAX_STOP_LENGTH)) {
-    const most = `at most ${MAX_STOPS} words of ${MAX_STOP_LENGTH} characters`;
-    throw badRequest(`bad_words: ${most}`, "bad_words");
-  }
-  if (words.some((word) => word.trim() === "")) {
-    throw fields.wrong("bad_words", "words that are not empty");
-  }
-  const encode = (text: string) => tokenizer.encode(text, { addSpecialTokens: false });
-  return words.flatMap((word) => {
-    const first = encode(word.trimStart()), inside = encode(` ${word.trimStart()}`);
-    const isOther = inside.length === first.length && inside[0] !== first[0];
-    if (first.length === 0) throw fields.wrong("bad_words", "words that have tokens");
-    return isOther ? [first, inside] : [first];
-  });
+  return logitsProcessor({ presencePenalty, frequencyPenalty, logitBias }, vocabSize);
 }
 
 function modeOf(fields: Fields, absent: LogprobsMode): LogprobsMode {
@@ -219,7 +197,7 @@ function modeOf(fields: Fields, absent: LogprobsMode): LogprobsMode {
 
 /*
  * The fields of a request that hold its answers to a form: `response_format` of OpenAI, and
- * `structured_outputs` and `guided_…` of vLLM.
+ * `structured_outputs` of vLLM.
  */
 
 const MAX_CHOICES = 1000;
@@ -239,7 +217,7 @@ function constraintOf(
 ): TokenConstraint | null {
   // Clients send response_format also where calls must be made. It is about texts, not about calls.
   const format = responseFormat(fields), first = held === null ? format : [held];
-  const [asked, other] = [...first, ...structuredOutputs(fields), ...guided(fields)];
+  const [asked, other] = [...first, ...structuredOutputs(fields)];
   if (asked === undefined) return null;
   const { form, param } = asked;
   if (other !== undefined) {
@@ -270,12 +248,24 @@ function responseFormat(fields: Fields): Asked[] {
   return [{ form: { kind: "schema", schema }, param }];
 }
 
-/** The field of vLLM from 0.12 on. */
 function structuredOutputs(fields: Fields): Asked[] {
   const param = "structured_outputs", given = fields.object(param);
   if (given === undefined) return [];
   for (const name of ["grammar", "structural_tag"]) given.refuse(name, "use json, regex or choice");
-  const forms = formsOf(given, "json", "regex", "choice");
+  const forms: Form[] = [];
+  if (given.has("json")) {
+    const schema = given.raw("json");
+    forms.push({ kind: "schema", schema: typeof schema === "string" ? parsed(given) : schema });
+  }
+  const pattern = given.string("regex");
+  if (pattern !== undefined) forms.push({ kind: "regex", pattern });
+  if (given.has("choice")) {
+    const choices = given.strings("choice");
+    if (choices.length === 0 || choices.length > MAX_CHOICES || choices.includes("")) {
+      throw given.wrong("choice", `1 to ${MAX_CHOICES} texts that are not empty`);
+    }
+    forms.push({ kind: "choice", choices });
+  }
   if (given.boolean("json_object", false)) forms.push({ kind: "object" });
   if (forms.length !== 1) {
     throw badRequest(`${param}: expected one of json, json_object, regex and choice`, param);
@@ -283,38 +273,10 @@ function structuredOutputs(fields: Fields): Asked[] {
   return [{ form: forms[0]!, param }];
 }
 
-/** The older fields of vLLM. */
-function guided(fields: Fields): Asked[] {
-  fields.refuse("guided_grammar", "use guided_json, guided_regex or guided_choice");
-  return formsOf(fields, "guided_json", "guided_regex", "guided_choice")
-    .map((form) => ({ form, param: `guided_${form.kind === "schema" ? "json" : form.kind}` }));
-}
-
-function formsOf(fields: Fields, json: string, regex: string, choice: string): Form[] {
-  const forms: Form[] = [];
-  if (fields.has(json)) {
-    const schema = fields.raw(json);
-    forms.push({
-      kind: "schema",
-      schema: typeof schema === "string" ? parsed(fields, json) : schema,
-    });
-  }
-  const pattern = fields.string(regex);
-  if (pattern !== undefined) forms.push({ kind: "regex", pattern });
-  if (fields.has(choice)) {
-    const choices = fields.strings(choice);
-    if (choices.length === 0 || choices.length > MAX_CHOICES || choices.includes("")) {
-      throw fields.wrong(choice, `1 to ${MAX_CHOICES} texts that are not empty`);
-    }
-    forms.push({ kind: "choice", choices });
-  }
-  return forms;
-}
-
-function parsed(fields: Fields, name: string): unknown {
+function parsed(given: Fields): unknown {
   try {
-    return JSON.parse(fields.string(name)!);
+    return JSON.parse(given.string("json")!);
   } catch {
-    throw fields.wrong(name, "a JSON schema");
+    throw given.wrong("json", "a JSON schema");
   }
 }

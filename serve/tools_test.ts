@@ -215,12 +215,10 @@ Deno.test("tools that are wrong are refused by the field's name", () =>
       ],
       [{ ...required }, "tool_choice", /no tools/],
       [{ tools, response_format: { type: "json_object" } }, "tools", /held to a form/],
-      [{ tools, ...required, guided_regex: "a" }, "tool_choice", /exclude/],
+      [{ tools, ...required, structured_outputs: { regex: "a" } }, "tool_choice", /exclude/],
       [one({ name: "f", strict: "yes" }), "tools[0].function.strict", /true or false/],
       [{ tools, parallel_tool_calls: 1 }, "parallel_tool_calls", /true or false/],
       [{ functions: [{ name: "f" }] }, "functions", /use tools/],
-      [{ documents: "x" }, "documents", /a list/],
-      [{ documents: [{ text: "x" }] }, "documents", /does not show/],
       [
         { messages: [{ role: "user", content: "x", tool_calls: [{ function: { name: "f" } }] }] },
         "messages[0].tool_calls",
@@ -249,18 +247,6 @@ Deno.test("tools that are wrong are refused by the field's name", () =>
     });
     assert.equal(error.code, "context_length_exceeded");
   }));
-
-Deno.test("documents stand in the prompt of a template that shows them", () => {
-  const template = "{% for d in documents %}({{ d.text }}){% endfor %}" +
-    "{% for m in messages %}{{ m.content }}{% endfor %}";
-  return withTools(byteTokenizer(template), async ({ ask, host }) => {
-    const documents = [{ text: "one<|im_end|>" }, { text: "two" }];
-    const { tokens } = await ask("/tokenize", { messages, documents });
-    const { tokenizer } = host.base.loaded;
-    assert.equal(tokenizer.decode(tokens), "(one<|im_end|>)(two)What is 3 times 4?");
-    assert.ok(!tokens.includes(tokenizer.eosId));
-  });
-});
 
 Deno.test("the official client calls tools, also those of zod, and sends their results", () =>
   withTools(familyTokenizer("qwen3"), async ({ url, host }) => {

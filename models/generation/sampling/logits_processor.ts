@@ -1,19 +1,14 @@
 /**
- * Processors of logits that the OpenAI API and vLLM have and devices do not, as a function for
+ * Processors of logits that the OpenAI API has and devices do not, as a function for
  * `SamplingOptions.adjust`:
  *   logit_bias: l[t] += bias[t];
  *   frequency and presence penalty: l[t] −= frequency·count(t) + presence·[count(t) > 0],
- *   where count(t) is the number of times that t is in the completion (not in the prompt);
- *   allowed tokens: all others become impossible;
- *   bad words: the last token of a word becomes impossible where its other tokens stand before.
+ *   where count(t) is the number of times that t is in the completion (not in the prompt).
  */
 import { UsageError } from "../../../core/errors.ts";
 import type { SamplingOptions } from "../types.ts";
 
-/** The logit of an impossible token. It is finite: where all are, one of them is still drawn. */
-const IMPOSSIBLE = -1e30;
-
-/** Options of the OpenAI API and of vLLM that change logits. */
+/** Options of the OpenAI API that change logits. */
 export interface LogitsProcessorOptions {
   /** 0 = off. */
   presencePenalty?: number;
@@ -21,10 +16,6 @@ export interface LogitsProcessorOptions {
   frequencyPenalty?: number;
   /** Bias by token id. */
   logitBias?: ReadonlyMap<number, number>;
-  /** Ids of the vocabulary; null = all. */
-  allowedIds?: readonly number[] | null;
-  /** Token ids of words that are not made; none is empty. */
-  badWords?: readonly (readonly number[])[];
 }
 
 /**
@@ -36,8 +27,6 @@ export function logitsProcessor(
     presencePenalty: presence = 0,
     frequencyPenalty: frequency = 0,
     logitBias,
-    allowedIds = null,
-    badWords = [],
   }: LogitsProcessorOptions,
   vocabSize: number,
 ): NonNullable<SamplingOptions["adjust"]> | null {
@@ -53,20 +42,10 @@ export function logitsProcessor(
   checkFinite("presence penalty", presence);
   checkFinite("frequency penalty", frequency);
   const counts = presence !== 0 || frequency !== 0;
-  const forbids = allowedIds !== null || badWords.length > 0;
-  if (bias.length === 0 && !counts && !forbids) return null;
-  const allowed = allowedIds === null ? null : new Set(allowedIds);
+  if (bias.length === 0 && !counts) return null;
   return (ids, logits) => {
     for (const [id, value] of bias) logits[id]! += value;
     if (counts) penalise(ids, logits, presence, frequency);
-    for (let id = 0; allowed !== null && id < logits.length; id++) {
-      if (!allowed.has(id)) logits[id] = IMPOSSIBLE;
-    }
-    for (const word of badWords) {
-      const before = word.length - 1, begin = ids.length - before;
-      if (begin < 0 || word.some((id, i) => i < before && ids[begin + i] !== id)) continue;
-      logits[word[before]!] = IMPOSSIBLE;
-    }
   };
 }
 

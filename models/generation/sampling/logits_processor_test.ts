@@ -26,23 +26,6 @@ Deno.test("penalties count the completion's tokens, biases are added", () => {
   refused({ presencePenalty: Infinity }, /presence penalty is Infinity/);
 });
 
-Deno.test("tokens that are not allowed and the ends of bad words become impossible", () => {
-  const best = (options: Parameters<typeof logitsProcessor>[0], ids: number[]) => {
-    const logits = Float32Array.of(1, 2, 3, 4);
-    logitsProcessor(options, 4)!(ids, logits);
-    return logits.indexOf(Math.max(...logits));
-  };
-  assert.equal(best({ allowedIds: [0, 1] }, []), 1);
-  assert.equal(best({ allowedIds: [0, 2], logitBias: new Map([[0, 5]]) }, [1]), 0);
-  const badWords = [[3], [1, 0, 2]];
-  assert.equal(best({ badWords }, []), 2);
-  assert.equal(best({ badWords }, [1, 0]), 1);
-  assert.equal(best({ badWords }, [3, 1, 0]), 1);
-  assert.equal(best({ badWords }, [1, 3, 0]), 2);
-  assert.equal(best({ badWords }, [0]), 2);
-  assert.equal(best({ allowedIds: [3], badWords: [[3]] }, []), 0);
-});
-
 Deno.test("a processor on the host affects only its own request", () =>
   onEachDevice(async (device) => {
     const model = await randomModel(device, tinyConfig(true), { trainable: "none" });

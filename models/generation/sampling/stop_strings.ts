@@ -47,11 +47,8 @@ export class StopText {
   /** The stop string that the text has reached. */
   stop: string | null = null;
 
-  /**
-   * @param stops texts that are not empty
-   * @param keeps whether the text ends behind the stop string, not before it
-   */
-  constructor(private readonly stops: readonly string[], private readonly keeps = false) {}
+  /** @param stops texts that are not empty */
+  constructor(private readonly stops: readonly string[]) {}
 
   /** The text that has been returned so far. */
   get sent(): string {
@@ -84,8 +81,7 @@ export class StopText {
         this.stop = stop;
       }
     }
-    const end = this.keeps ? first + (this.stop ?? "").length : first;
-    this.#text = text.slice(0, Math.min(end, text.length));
+    this.#text = text.slice(0, Math.min(first, text.length));
   }
 
   #send(end: number): string {
