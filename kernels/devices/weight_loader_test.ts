@@ -133,7 +133,7 @@ Deno.test("weights of another device are quantized on a temporary CPU device", a
 Deno.test("blocks of a file are packed to the words of the definition", async () => {
   const device = await createWasmDevice({ threads: 2 }), loader = await WeightLoader.for(device);
   await device.ready();
-  for (const type of ["q8_0", "q4_0", "q4_1", "q5_0", "q4_k", "q6_k"] as const) {
+  for (const type of ["q8_0", "q4_0", "q4_1", "q5_0", "q4_k", "q6_k", "mxfp4"] as const) {
     const { weights } = BLOCK_SHAPES[type], random = stream(`pack ${type}`);
     for (const [n, blocks] of [[1, 1], [16, 3], [21, 2], [2200, 80]] as const) {
       const k = blocks * weights * (n > 100 && weights === 256 ? 0.125 : 1);

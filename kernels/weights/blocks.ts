@@ -4,14 +4,21 @@
  * (Where an expression has two operations, the first is exact in double precision, and storing
  * rounds once.)
  */
-import { f16Value } from "../../core/half_floats.ts";
-import { blockOf, type BlockType, isBlockType, NF4_LEVELS, type WeightType } from "./types.ts";
+import { f16Of, f16Value } from "../../core/half_floats.ts";
+import {
+  blockOf,
+  type BlockType,
+  FP4_LEVELS,
+  isBlockType,
+  NF4_LEVELS,
+  type WeightType,
+} from "./types.ts";
 
 export interface BlockCode {
   /** Bytes of a block in a GGUF file; 0 for a type that no file has. */
   readonly bytes: number;
-  /** Byte offsets of its scales (f16) in the file's block. */
-  readonly halves: readonly number[];
+  /** Byte offsets of its scales in the file's block. */
+  readonly scales: readonly number[];
   /** No weight of a file's block is larger than its largest scale times this; 0: no file. */
   readonly largest: number;
   /** Makes the words of a row of a block from the file's bytes at `at`; `row` must be zeros. */
@@ -69,7 +76,7 @@ const noFile = () => {
 export const BLOCK_CODES: Readonly<Record<BlockType, BlockCode>> = {
   q4_0: {
     bytes: 18,
-    halves: [0],
+    scales: [0],
     largest: 8,
     pack(b, at, row) {
       packHalves(b, at + 2, row);
@@ -83,7 +90,7 @@ export const BLOCK_CODES: Readonly<Record<BlockType, BlockCode>> = {
 
   q4_1: {
     bytes: 20,
-    halves: [0, 2],
+    scales: [0, 2],
     largest: 16, // 15 s + m
     pack(b, at, row) {
       packHalves(b, at + 4, row);
@@ -97,7 +104,7 @@ export const BLOCK_CODES: Readonly<Record<BlockType, BlockCode>> = {
 
   q5_0: {
     bytes: 22,
-    halves: [0],
+    scales: [0],
     largest: 16,
     pack(b, at, row) {
       packHalves(b, at + 6, row);
@@ -117,7 +124,7 @@ export const BLOCK_CODES: Readonly<Record<BlockType, BlockCode>> = {
 
   q8_0: {
     bytes: 34,
-    halves: [0],
+    scales: [0],
     largest: 128,
     pack(b, at, row) {
       for (let w = 0; w < 8; w++) row[w] = word(b, at + 2 + 4 * w);
@@ -131,7 +138,7 @@ export const BLOCK_CODES: Readonly<Record<BlockType, BlockCode>> = {
 
   q4_k: {
     bytes: 144,
-    halves: [0, 2],
+    scales: [0, 2],
     largest: 1008, // 63 · 15 s + 63 m
     pack(b, at, row) {
       for (let j = 0; j < 8; j++) {
@@ -156,7 +163,7 @@ export const BLOCK_CODES: Readonly<Record<BlockType, BlockCode>> = {
 
   q6_k: {
     bytes: 210,
-    halves: [208],
+    scales: [208],
     largest: 4096,
     pack(b, at, row) {
       for (let g = 0; g < 8; g++) {
@@ -184,7 +191,7 @@ export const BLOCK_CODES: Readonly<Record<BlockType, BlockCode>> = {
 
   int8: {
     bytes: 0,
-    halves: [],
+    scales: [],
     largest: 0,
     pack: noFile,
     widen(row, out, to) {
@@ -196,14 +203,51 @@ export const BLOCK_CODES: Readonly<Record<BlockType, BlockCode>> = {
 
   nf4: {
     bytes: 0,
-    halves: [],
+    scales: [],
     largest: 0,
     pack: noFile,
     widen(row, out, to, scale) {
       for (let e = 0; e < 64; e++) out[to + e] = NF4_LEVELS[nibble(row, e)]! * scale;
     },
   },
+
+  mxfp4: {
+    bytes: 17,
+    scales: [0],
+    largest: 6,
+    pack(b, at, row) {
+      packHalves(b, at + 1, row);
+      row[4] = b[at]!;
+    },
+    widen(row, out, to) {
+      const s = 2 ** (row[4]! - 128);
+      for (let e = 0; e < 32; e++) out[to + e] = FP4_LEVELS[nibble(row, e)]! * s;
+    },
+  },
 };
+
+/** How a scale of a file's block is written: bits in the order of its magnitude. */
+export interface ScaleCode {
+  bits(b: Uint8Array, at: number): number;
+  /** The bits of a power of two. */
+  of(power: number): number;
+  value(b: Uint8Array, at: number): number;
+}
+
+const HALF: ScaleCode = {
+  bits: (b, at) => halfAt(b, at) & 0x7fff,
+  of: (power) => f16Of(power),
+  value: (b, at) => f16Value(halfAt(b, at)),
+};
+const EXPONENT: ScaleCode = {
+  bits: (b, at) => b[at]!,
+  of: (power) => Math.log2(power) + 127,
+  value: (b, at) => 2 ** (b[at]! - 127),
+};
+
+export function scaleCode(type: BlockType): ScaleCode {
+  return type === "mxfp4" ? EXPONENT : HALF;
+}
 
 const bits = new Uint32Array(1);
 const float = { bits, value: new Float32Array(bits.buffer) };

@@ -6,8 +6,8 @@
  * infinite.
  */
 import { inPlace, RgxError } from "../../core/errors.ts";
-import { f16Of, f16Value, widenBF16, widenF16 } from "../../core/half_floats.ts";
-import { BLOCK_CODES, fileBytes } from "./blocks.ts";
+import { widenBF16, widenF16 } from "../../core/half_floats.ts";
+import { BLOCK_CODES, scaleCode } from "./blocks.ts";
 import { rowBuffer, storedRows, unpackStored } from "./layout.ts";
 import { blockOf, type BlockType, isBlockType, type WeightType } from "./types.ts";
 
@@ -61,19 +61,20 @@ export function refuseInfiniteStored(
 }
 
 function refuseInfiniteScales(
-  type: keyof typeof BLOCK_CODES,
+  type: BlockType,
   k: number,
   bytes: Uint8Array,
   firstRow: number,
 ): void {
-  const size = BLOCK_CODES[type].bytes, rowBytes = fileBytes(type, k);
-  for (const half of BLOCK_CODES[type].halves) {
-    for (let at = half; at < bytes.length; at += size) {
-      if ((bytes[at + 1]! & 0x7c) !== 0x7c) continue;
-      const row = Math.floor(at / rowBytes), block = Math.floor((at - row * rowBytes) / size);
+  const { bytes: size, scales, largest } = BLOCK_CODES[type], code = scaleCode(type);
+  const limit = code.of(2 ** Math.ceil(Math.log2(WEIGHT_LIMIT / largest)));
+  for (const scale of scales) {
+    for (let at = scale; at < bytes.length; at += size) {
+      if (code.bits(bytes, at) < limit) continue;
+      const first = Math.floor(at / size) * blockOf(type);
       refuse(
-        `the scale of elements from ${place([0, k], firstRow, row * k + block * blockOf(type))} on`,
-        f16Value(bytes[at]! | bytes[at + 1]! << 8),
+        `the scale of elements from ${place([0, k], firstRow, first)} on`,
+        code.value(bytes, at),
       );
     }
   }
@@ -138,14 +139,13 @@ function refuseBlocksBeyondF16(
   bytes: Uint8Array,
   firstRow: number,
 ): void {
-  const { bytes: size, halves, largest, pack, widen } = BLOCK_CODES[type];
-  // A power of two, rounded down. The bits of halves have the order of their magnitudes.
-  const limit = f16Of(2 ** Math.floor(Math.log2(F16_LIMIT / largest)));
+  const { bytes: size, scales, largest, pack, widen } = BLOCK_CODES[type], code = scaleCode(type);
+  const limit = code.of(2 ** Math.floor(Math.log2(F16_LIMIT / largest)));
   const weights = blockOf(type), row = rowBuffer(type), values = new Float32Array(weights);
-  for (const half of halves) {
-    for (let at = half; at < bytes.length; at += size) {
-      if (((bytes[at + 1]! & 0x7f) << 8 | bytes[at]!) < limit) continue;
-      const block = at - half;
+  for (const scale of scales) {
+    for (let at = scale; at < bytes.length; at += size) {
+      if (code.bits(bytes, at) < limit) continue;
+      const block = at - scale;
       pack(bytes, block, row.fill(0));
       widen(row, values, 0, 0);
       const found = values.findIndex((value) => Math.abs(value) >= F16_LIMIT);

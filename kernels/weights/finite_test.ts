@@ -39,8 +39,8 @@ Deno.test("bfloat16 weights of products in float16: those of 65536 and more are 
 });
 
 Deno.test("blocks of products in float16: exactly those with a value of 65520 or more are refused", () => {
-  for (const type of ["q4_0", "q4_1", "q5_0", "q8_0", "q4_k", "q6_k"] as const) {
-    const { bytes: size, halves } = BLOCK_CODES[type], k = 2 * blockOf(type), n = 3;
+  for (const type of ["q4_0", "q4_1", "q5_0", "q8_0", "q4_k", "q6_k", "mxfp4"] as const) {
+    const { bytes: size, scales } = BLOCK_CODES[type], k = 2 * blockOf(type), n = 3;
     const found = { refused: 0, taken: 0 };
     for (let seed = 0; seed < 400; seed++) {
       let state = seed;
@@ -49,10 +49,11 @@ Deno.test("blocks of products in float16: exactly those with a value of 65520 or
       for (let at = 0; at < bytes.length; at += size) {
         // Small scales, and one block with any finite ones.
         const isLarge = at === size * 3;
-        for (const half of halves) {
-          const magnitude = isLarge ? 0x4800 + random() % 0x3400 : random() % 0x4000;
-          bytes.set([magnitude & 0xff, magnitude >> 8 | random() & 0x80], at + half);
-        }
+        if (type === "mxfp4") bytes[at] = random() % (isLarge ? 150 : 130);
+        else {for (const half of scales) {
+            const magnitude = isLarge ? 0x4800 + random() % 0x3400 : random() % 0x4000;
+            bytes.set([magnitude & 0xff, magnitude >> 8 | random() & 0x80], at + half);
+          }}
       }
       const values = unpackStored(type, n, k, packStored(type, n, k, bytes));
       const at = values.findIndex((value) => Math.abs(value) >= 65_520);
@@ -107,22 +108,24 @@ Deno.test("floats: exactly the values that are not finite or too large are refus
 
 Deno.test("blocks of every type are refused for each of their scales, and not for codes", () => {
   const types = (Object.keys(BLOCK_SHAPES) as BlockType[]).filter((t) => BLOCK_CODES[t].bytes > 0);
-  assert.equal(types.length, 6);
+  assert.equal(types.length, 7);
   for (const type of types) {
-    const { bytes: size, halves } = BLOCK_CODES[type], k = 2 * blockOf(type);
+    const { bytes: size, scales } = BLOCK_CODES[type], k = 2 * blockOf(type);
+    const [largest, beyond, what] = type === "mxfp4"
+      ? [[184], [185], `${2 ** 58}, which overflows`]
+      : [[0xff, 0x7b], [0, 0xfc], "-Infinity, expected a finite number"];
     const bytes = new Uint8Array(3 * fileBytes(type, k)).fill(0xff);
     for (let at = 0; at < bytes.length; at += size) {
-      for (const half of halves) bytes.set([0xff, 0x7b], at + half);
+      for (const scale of scales) bytes.set(largest, at + scale);
     }
     refuseInfiniteStored(type, k, bytes, 0);
-    for (const half of halves) {
-      const spoilt = bytes.slice();
-      spoilt.set([0, 0xfc], 3 * size + half);
-      assert.throws(() => refuseInfiniteStored(type, k, spoilt, 16), {
-        message: `the scale of elements from [17, ${
-          k / 2
-        }] on is -Infinity, expected a finite number`,
-      });
+    for (const scale of scales) {
+      const spoilt = bytes.slice(), from = `the scale of elements from [17, ${k / 2}] on is `;
+      spoilt.set(beyond, 3 * size + scale);
+      assert.throws(
+        () => refuseInfiniteStored(type, k, spoilt, 16),
+        (error: Error) => error.message.startsWith(from + what),
+      );
     }
   }
 });

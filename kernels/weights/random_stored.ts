@@ -27,11 +27,15 @@ export function randomStored(
   if (type === "int8" || type === "nf4") {
     return quantize(type, n, k, Float32Array.from({ length: n * k }, () => random.normal()));
   }
-  const { weights } = BLOCK_SHAPES[type], { bytes: size, halves: places } = BLOCK_CODES[type];
+  const { weights } = BLOCK_SHAPES[type], { bytes: size, scales } = BLOCK_CODES[type];
   const bytes = Uint8Array.from({ length: n * k / weights * size }, () => random.int(0, 255));
-  const max = MAX_HALF[type];
   for (let block = 0; block < bytes.length; block += size) {
-    for (const place of places) {
+    for (const place of scales) {
+      if (type === "mxfp4") {
+        bytes[block + place] = random.int(123, 125);
+        continue;
+      }
+      const max = MAX_HALF[type];
       const [bits] = narrowF16([random.uniform(-max, max)]);
       bytes[block + place] = bits! & 255;
       bytes[block + place + 1] = bits! >> 8;

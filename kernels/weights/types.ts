@@ -25,6 +25,8 @@
  *     int8  64 × 8 bits q, signed; s (f32)                        w = s·q
  *     nf4   64 × 4 bits i; tail c (8 bits)                        w = s·NF4_LEVELS[i],
  *                                                                 s = step·c + offset
+ *     mxfp4 32 × 4 bits i; tail c (8 bits)                        w = 2^(c − 128)·FP4_LEVELS[i];
+ *                                                                 devices may take c < 3 for 0
  *   * The high bits are placed so that one shift and one mask bring those of four even (or four
  *   odd) elements above the low bits at once. With e = 8·i + 2·j + o (o = 1 for odd e): q5_0 has
  *   the high bit of element e at bit 8·j + 2·i + o of its word; q6_k has the two high bits of
@@ -50,6 +52,7 @@ export const WEIGHT_TYPES = [
   "q6_k",
   "int8",
   "nf4",
+  "mxfp4",
 ] as const;
 export type WeightType = typeof WEIGHT_TYPES[number];
 
@@ -73,6 +76,7 @@ export const BLOCK_SHAPES: Readonly<Record<BlockType, BlockShape>> = {
   q6_k: { weights: 256, fullWords: 52, tailBits: 16 },
   int8: { weights: 64, fullWords: 17, tailBits: 0 },
   nf4: { weights: 64, fullWords: 8, tailBits: 8 },
+  mxfp4: { weights: 32, fullWords: 4, tailBits: 8 },
 };
 
 /** Levels of nf4: the 16 levels of NormalFloat in units of 1/127, so that each is a byte. */
@@ -93,6 +97,26 @@ export const NF4_LEVELS: readonly number[] = [
   71,
   92,
   127,
+];
+
+/** Levels of mxfp4: twice the numbers of e2m1, whose highest bit is the sign. */
+export const FP4_LEVELS: readonly number[] = [
+  0,
+  1,
+  2,
+  3,
+  4,
+  6,
+  8,
+  12,
+  0,
+  -1,
+  -2,
+  -3,
+  -4,
+  -6,
+  -8,
+  -12,
 ];
 
 /**

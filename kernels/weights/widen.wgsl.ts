@@ -10,6 +10,7 @@
 import {
   BLOCK_SHAPES,
   type BlockType,
+  FP4_LEVELS,
   isBlockType,
   NF4_GROUP,
   NF4_LEVELS,
@@ -144,31 +145,44 @@ const BLOCKS: Readonly<Record<BlockType, BlockText>> = {
     },
     scales: `${NIBBLES}let step = bitcast<f32>(w.group.x);
   let s = step * vec4f(w.tail & vec4u(255u)) + bitcast<f32>(w.group.y);`,
-    element: (j) => `nf4_level(code >> vec4u(${4 * j}u)) * s`,
+    element: (j) => `level(code >> vec4u(${4 * j}u)) * s`,
+  },
+  mxfp4: {
+    loads: { code: loadNibbles(3), tail: "words[at + 16u] >> vec4u(quad << 3u)" },
+    scales: `${NIBBLES}let s = bitcast<vec4f>((w.tail & vec4u(255u)) << vec4u(23u)) * 0.5;`,
+    element: (j) => `level(code >> vec4u(${4 * j}u)) * s`,
   },
 };
 
-/** The levels of nf4 as bytes, four in each word. */
-const LEVEL_WORDS = [0, 4, 8, 12].map((first) => {
-  const [a, b, c, d] = NF4_LEVELS.slice(first, first + 4).map((level) => level & 255);
-  return `vec4u(${(a! | b! << 8 | c! << 16 | d! << 24) >>> 0}u)`;
-});
-
-const NF4_LEVEL = `
-fn nf4_level(code: vec4u) -> vec4f {
+/** WGSL: the level of a code, from a table of bytes, four in each word. */
+function levelOf(table: readonly number[]): string {
+  const words = [0, 4, 8, 12].map((first) => {
+    const [a, b, c, d] = table.slice(first, first + 4).map((level) => level & 255);
+    return `vec4u(${(a! | b! << 8 | c! << 16 | d! << 24) >>> 0}u)`;
+  });
+  return `
+fn level(code: vec4u) -> vec4f {
   let second = (code & vec4u(4u)) != vec4u(0u);
-  let low = select(${LEVEL_WORDS[0]}, ${LEVEL_WORDS[1]}, second);
-  let high = select(${LEVEL_WORDS[2]}, ${LEVEL_WORDS[3]}, second);
+  let low = select(${words[0]}, ${words[1]}, second);
+  let high = select(${words[2]}, ${words[3]}, second);
   let levels = select(low, high, (code & vec4u(8u)) != vec4u(0u));
   let shifts = vec4u(24u) - ((code & vec4u(3u)) << vec4u(3u));
   return vec4f(bitcast<vec4i>(levels << shifts) >> vec4u(24u));
 }`;
+}
 
 const HALVES = `
 fn halves(words: vec4u) -> vec4f {
   return vec4f(unpack2x16float(words.x).x, unpack2x16float(words.y).x,
                unpack2x16float(words.z).x, unpack2x16float(words.w).x);
 }`;
+
+/** The functions that the text of a type calls, where it is not {@link HALVES}. */
+const FUNCTIONS: Partial<Record<BlockType, string>> = {
+  int8: "",
+  nf4: levelOf(NF4_LEVELS),
+  mxfp4: levelOf(FP4_LEVELS),
+};
 
 /**
  * WGSL that reads one type in blocks from `buffer` (vec4<u32>), with the parameters
@@ -181,7 +195,7 @@ export function widenBlocks(buffer: string, type: BlockType): string {
   const { loads, scales, element } = BLOCKS[type];
   const names = blockWordNames(type), { weights } = BLOCK_SHAPES[type];
   const texts = Object.values(loads).map((text) => text.replace("words[", `${buffer}[`));
-  return `${type === "nf4" ? NF4_LEVEL : type === "int8" ? "" : HALVES}
+  return `${FUNCTIONS[type] ?? HALVES}
 struct BlockWords { ${names.map((name) => `${name}: vec4u`).join(", ")} }
 fn block_words(row: u32, i: u32) -> BlockWords {
   let quad = (row >> 2u) & 3u;

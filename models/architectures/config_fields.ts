@@ -135,6 +135,7 @@ const WITHOUT_BEARING = new Set([
   "is_decoder",
   "is_llama_config",
   "transformers.js_config",
+  "quantization_config", // which readHfConfig decides on
   // Options of generation: generation_config.json and the caller decide.
   "temperature",
   "top_k",
@@ -162,7 +163,6 @@ const WITHOUT_BEARING = new Set([
 
 /** Keys of every architecture with the only values that are supported. */
 export const COMMON_NEUTRAL: Readonly<Record<string, readonly unknown[]>> = {
-  quantization_config: [],
   add_cross_attention: [false],
   is_encoder_decoder: [false],
   tie_encoder_decoder: [false],

@@ -111,7 +111,7 @@ const FAMILIES: readonly Family[] = [
     title: "GPT-OSS",
     names: ["gpt_oss"],
     tokenizer: "o200k",
-    special: "sinks in attention; experts with biases and clamped SwiGLU, read from MXFP4 too",
+    special: "sinks in attention; experts with biases and clamped SwiGLU, also held as MXFP4",
   },
   {
     title: "Qwen3.5",

@@ -41,7 +41,6 @@ export function readHfConfig(json: Json, where: string): HfConfig {
   }
   const architecture = readArchitecture(json, where);
   const method = json["quantization_config"] as Json | undefined | null;
-  // Blocks of experts are read as what they stand for.
   const isRead = architecture.experts?.stored === null && method?.["quant_method"] === "mxfp4";
   if (method !== undefined && method !== null && !isRead) {
     throw new UsageError(

@@ -134,7 +134,7 @@ export const GPT_OSS: Architecture = {
         : {}),
     }),
     neutral: { ...LLAMA.config.neutral, swiglu_alpha: [STEEPNESS] },
-    others: [...LLAMA.config.others, ...ROUTER_KEYS, LIMIT, "quantization_config"],
+    others: [...LLAMA.config.others, ...ROUTER_KEYS, LIMIT],
   },
 };
 

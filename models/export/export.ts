@@ -304,8 +304,9 @@ async function storedTypes(
   return { matrix: common(found.matrix), vector: common(found.vector) };
 }
 
-function common(types: ReadonlySet<string | null>): FloatType {
-  const [type] = types;
+function common(found: ReadonlySet<string | null>): FloatType {
+  // The values of MXFP4 are exact in bfloat16.
+  const types = new Set([...found].map((type) => type === "MXFP4" ? "BF16" : type)), [type] = types;
   if (types.size === 1 && type === "F16") return "f16";
   return types.size === 1 && type === "BF16" ? "bf16" : "f32";
 }

@@ -1,10 +1,11 @@
 /**
  * Tensors of experts in the files of a model: transformers 4 has three matrices for each expert,
  * transformers 5 keeps all of them in two tensors (architectures/mixtures.ts). The second form is
- * made of the first when it is read. Those of gpt-oss are [experts, in, out], or blocks of 4 bits
- * with scales (MXFP4, [experts, out, in/32]), which stand for exact bfloat16 values.
+ * made of the first when it is read. Those of gpt-oss are [experts, in, out], or codes of MXFP4 and
+ * their scales ([experts, out, in/32]), which are put together as GGUF files have them.
  */
 import { RgxError } from "../../core/errors.ts";
+import { packStored, unpackStored } from "../../kernels/weights/layout.ts";
 import { ARCHITECTURES, type FileTensor } from "../architectures/mod.ts";
 import { readPieces } from "./byte_source.ts";
 import { elementCount } from "./element_count.ts";
@@ -71,42 +72,44 @@ class Joined implements TensorFile {
   async bytesInto(_: string, from: number, out: Uint8Array<ArrayBuffer>): Promise<void> {
     await readPieces(this.#pieceBytes, from, out, async (piece, at, part) => {
       const [file, name] = this.pieces[piece]!;
-      if (file.bytesInto !== undefined) await file.bytesInto(name, at, part);
-      else part.set((await file.bytes(name)).subarray(at, at + part.length));
+      await readInto(file, name, at, part);
     });
   }
 }
 
-/** Experts of gpt-oss as [experts, out, in]: `read` gives the values of a file's tensor so. */
-function converted(
-  { label }: TensorFile,
+/** Fills `out` with the bytes of a tensor from `from` on. */
+async function readInto(
+  file: TensorFile,
   name: string,
-  dtype: string,
-  shape: readonly number[],
-  read: () => Promise<Bits>,
-): TensorFile {
-  const info = { name, dtype, shape };
-  return {
-    label,
-    tensors: new Map([[name, null]]),
-    info: () => info,
-    floats: async () => floatsOf(label, info, (await read()).buffer),
-    bytes: async () => new Uint8Array((await read()).buffer),
-  };
+  from: number,
+  out: Uint8Array<ArrayBuffer>,
+): Promise<void> {
+  if (file.bytesInto !== undefined) await file.bytesInto(name, from, out);
+  else out.set((await file.bytes(name)).subarray(from, from + out.length));
 }
 
 /** The bits of elements, of any type. */
 type Bits = Uint16Array<ArrayBuffer> | Uint32Array<ArrayBuffer> | BigUint64Array<ArrayBuffer>;
 const BITS = { 2: Uint16Array, 4: Uint32Array, 8: BigUint64Array } as const;
 
-function transposed(file: TensorFile, from: string, to: string): TensorFile {
-  const { dtype, shape } = file.info(from),
+/** Experts of gpt-oss in floats, as [experts, out, in]. */
+function transposed(file: TensorFile, from: string, name: string): TensorFile {
+  const { label } = file,
+    { dtype, shape } = file.info(from),
     [count, rows, width] = shape as [number, number, number];
   const size = DTYPE_BYTES[dtype as SafetensorsDType] as keyof typeof BITS;
-  return converted(file, to, dtype, [count, width, rows], async () => {
+  const info = { name, dtype, shape: [count, width, rows] };
+  const read = async () => {
     const bits = new BITS[size]((await file.bytes(from)).buffer);
-    return transposeEach(bits, count, rows);
-  });
+    return transposeEach<Bits>(bits, count, rows).buffer;
+  };
+  return {
+    label,
+    tensors: new Map([[name, null]]),
+    info: () => info,
+    floats: async () => floatsOf(label, info, await read()),
+    bytes: async () => new Uint8Array(await read()),
+  };
 }
 
 /** `count` matrices of so many rows, transposed. */
@@ -124,10 +127,8 @@ export function transposeEach<T extends Bits | Float32Array | Float64Array>(
   return out;
 }
 
-/** The values of 4-bit codes: e2m1, whose highest bit is the sign. */
-const E2M1 = [0, 0.5, 1, 1.5, 2, 3, 4, 6, -0, -0.5, -1, -1.5, -2, -3, -4, -6];
-/** The exponent of a scale of 1. */
-const SCALE_BIAS = 127;
+/** Bytes of a block in a GGUF file: a scale, and 16 of codes. */
+const BLOCK_BYTES = 17;
 
 /** @throws RgxError when the scales are missing, or not those of the blocks */
 function fromMxfp4(
@@ -148,21 +149,39 @@ function fromMxfp4(
     );
   }
   const [count, rows, perRow] = shape as [number, number, number];
-  return converted(file, to, "BF16", [count, rows, 32 * perRow], async () => {
-    const codes = await file.bytes(blocks), exponents = await ofScales!.bytes(scales);
-    // Those of each scale and code. Every one is a value of bfloat16: its upper half.
-    const values = Float32Array.from(
-      { length: 256 * 16 },
-      (_, i) => E2M1[i & 15]! * 2 ** ((i >> 4) - SCALE_BIAS),
-    );
-    const halves = new Uint16Array(values.buffer), out = new Uint16Array(2 * codes.length);
-    for (let i = 0; i < codes.length; i++) {
-      const code = codes[i]!, first = 16 * exponents[i >> 4]!;
-      out[2 * i] = halves[2 * (first + (code & 15)) + 1]!;
-      out[2 * i + 1] = halves[2 * (first + (code >> 4)) + 1]!;
+  const info = { name: to, dtype: "MXFP4", shape: [count, rows, 32 * perRow] };
+  const bytesInto = async (_: string, from: number, out: Uint8Array<ArrayBuffer>) => {
+    const first = from / BLOCK_BYTES, length = out.length / BLOCK_BYTES;
+    const exponents = new Uint8Array(length), codes = new Uint8Array(16 * length);
+    await readInto(ofScales!, scales, first, exponents);
+    await readInto(file, blocks, 16 * first, codes);
+    for (let block = 0, at = 0; block < length; block++) {
+      out[at++] = exponents[block]!;
+      // The codes of neighbours share a byte here; in GGUF files those of j and j + 16 do.
+      for (let i = 16 * block; i < 16 * block + 8; i++) {
+        const a = codes[i]!, b = codes[i + 8]!;
+        out[at++] = a & 15 | b << 4;
+        out[at++] = a >> 4 | b & 0xf0;
+      }
     }
+  };
+  const bytes = async () => {
+    const out = new Uint8Array(elementCount(shape.slice(0, -1)) * BLOCK_BYTES);
+    await bytesInto(to, 0, out);
     return out;
-  });
+  };
+  const floats = async () => {
+    const n = count * rows, k = 32 * perRow;
+    return unpackStored("mxfp4", n, k, packStored("mxfp4", n, k, await bytes()));
+  };
+  return {
+    label: file.label,
+    tensors: new Map([[to, null]]),
+    info: () => info,
+    floats,
+    bytes,
+    bytesInto,
+  };
 }
 
 /** The values of a tensor that a file holds, of those of the model's tensor. */

@@ -84,7 +84,7 @@ export async function planFromShape(
         trainable: config.lora === null
           ? { trainable: "full" }
           : { trainable: "lora", lora: loraFromSection(config, config.lora, modelConfig) },
-        typeOf: () => configType(shape),
+        typeOf: (name) => configType(shape, name),
         longest: tokens.longest,
         teacher: null,
         hasAdapter: false,

@@ -100,7 +100,7 @@ function productCases(given: number, experts: number, chosen: number): Case[] {
 
 function storedProducts(): Case[] {
   const { begin, shape: { experts } } = places(70, 8, 2), rows = 140;
-  return (["bf16", "q8_0", "q4_k", "nf4"] as const).flatMap((weightType) =>
+  return (["bf16", "q8_0", "q4_k", "nf4", "mxfp4"] as const).flatMap((weightType) =>
     [true, false].map((transB) => {
       const [n, k] = transB ? [32, 256] : [256, 32], width = 256;
       const name = `${weightType}${transB ? "" : ", not transposed"}`, random = stream(name);

@@ -188,7 +188,7 @@ KERNEL(bf16_pack_rows, a, m, k, transA, packed) {
  * is a whole multiple of 2^−24.
  */
 INLINE int may_be_tiny(int type) {
-  return type == INT8 || type == NF4;
+  return type >= INT8;
 }
 
 /** Number of blocks of weights that are fetched ahead. */

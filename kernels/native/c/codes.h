@@ -5,7 +5,7 @@
 #include "vector.h"
 
 /** The storage types by their numbers (kernels/weights/types.ts). */
-enum { F16, BF16, Q8_0, Q4_0, Q4_1, Q5_0, Q4_K, Q6_K, INT8, NF4 };
+enum { F16, BF16, Q8_0, Q4_0, Q4_1, Q5_0, Q4_K, Q6_K, INT8, NF4, MXFP4 };
 
 /** Number of weights of a row in a block; 2 for halves. */
 INLINE int block_weights(int type) {
@@ -24,7 +24,8 @@ INLINE size_t record_bytes(int type) {
     case Q4_K: return 2368;
     case Q6_K: return 3360;
     case INT8: return 1088;
-    default: return 528;
+    case NF4: return 528;
+    default: return 272;
   }
 }
 
@@ -135,19 +136,36 @@ INLINE void all_scales_q4_k(const char *record, char *to) {
   }
 }
 
-/** The levels of nf4 (kernels/weights/types.ts), times 2^24. */
-static const float NF4_LEVELS[16] = {
-  -127 * 0x1p24f, -88 * 0x1p24f, -67 * 0x1p24f, -50 * 0x1p24f, -36 * 0x1p24f, -23 * 0x1p24f,
-  -12 * 0x1p24f, 0, 10 * 0x1p24f, 20 * 0x1p24f, 31 * 0x1p24f, 43 * 0x1p24f, 56 * 0x1p24f,
-  71 * 0x1p24f, 92 * 0x1p24f, 127 * 0x1p24f,
+/** The levels of codes of nf4 and of mxfp4 (kernels/weights/types.ts). */
+static const i8x16 LEVELS[] = {
+  { -127, -88, -67, -50, -36, -23, -12, 0, 10, 20, 31, 43, 56, 71, 92, 127 },
+  { 0, 1, 2, 3, 4, 6, 8, 12, 0, -1, -2, -3, -4, -6, -8, -12 },
 };
 
-/** The scales of a block of nf4: from a code of each row, and its group's slope and offset. */
-INLINE f32x16 scales_nf4(const char *record, const char *group) {
-  const uint8_t *codes = (const uint8_t *)record + 512;
-  u32x16 words;
+#ifdef BYTE_TABLES
+/** The levels of codes, a byte each: those of the even nibbles of words, or of the odd ones. */
+INLINE u32x16 level_bytes(int type, u32x16 words, const int odd) {
+  return pick_bytes(LEVELS[type == MXFP4], (odd ? words >> 4 : words) & 0x0f0f0f0fu);
+}
+#endif
+
+/** The levels of index % 16, times 2^24. */
+INLINE f32x16 levels(int type, u32x16 index) {
+  const i8x16 table = LEVELS[type == MXFP4];
+#ifdef BYTE_TABLES
+  return convert(pick_bytes(table, (index & 15) | 0x80808000u) << 24);
+#else
+  return pick(__builtin_convertvector(table, f32x16) * 0x1p24f, index);
+#endif
+}
+
+/** The scales of a block of levels: from a code of each row, in nf4 with slope and offset. */
+INLINE f32x16 scales_of_levels(int type, const char *record, const char *group) {
+  const u32x4 codes = (u32x4)*(const loose_f32x4 *)(record + (type == NF4 ? 512 : 256));
   // Byte i of word r is the code of row 4·i + r.
-  UNROLL for (int row = 0; row < 16; row++) words[row] = codes[4 * (row % 4) + row / 4];
+  union { u32x4 parts[4]; u32x16 all; } rows;
+  UNROLL for (int i = 0; i < 4; i++) rows.parts[i] = (codes >> (8 * i)) & 0xffu;
+  if (type == MXFP4) return as_floats(rows.all << 23) * 0x1p-25f;
   const f32x16 slope = load1(group), offset = load1(group + 4);
-  return settled(fma16(slope, convert(words), offset) * 0x1p-24f);
+  return settled(fma16(slope, convert(rows.all), offset) * 0x1p-24f);
 }

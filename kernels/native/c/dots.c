@@ -160,24 +160,21 @@ INLINE void add_block(
       return;
     }
     default: {
-#ifndef BYTE_TABLES
-      const f32x16 levels = load16((const char *)NF4_LEVELS);
-#endif
-      for (int word = 0; word < 8; word++) {
+      for (int word = 0; word < weights / 8; word++) {
         const u32x16 w = load_words(record + word * ROW);
         // Of every eight of x the even ones come first.
 #ifdef BYTE_TABLES
-        add_bytes(m, level_bytes(w & 0x0f0f0f0fu), p, at + word * 8, c);
-        add_bytes(m, level_bytes((w >> 4) & 0x0f0f0f0fu), p, at + word * 8 + 4, c);
+        add_bytes(m, level_bytes(type, w, 0), p, at + word * 8, c);
+        add_bytes(m, level_bytes(type, w, 1), p, at + word * 8 + 4, c);
 #else
         UNROLL for (int i = 0; i < 8; i++) {
           const int nibble = i < 4 ? 2 * i : 2 * i - 7;
-          add_term(m, pick(levels, w >> (4 * nibble)), p, at + word * 8 + i, i & 1, c);
+          add_term(m, levels(type, w >> (4 * nibble)), p, at + word * 8 + i, i & 1, c);
         }
 #endif
       }
-      const char *groups = panel + (size_t)(k / weights) * record_bytes(NF4);
-      add_scaled(m, scales_nf4(record, groups + (size_t)(block >> 4) * 16), c, totals);
+      const char *groups = panel + (size_t)(k / weights) * record_bytes(type);
+      add_scaled(m, scales_of_levels(type, record, groups + (size_t)(block >> 4) * 16), c, totals);
     }
   }
 }
@@ -244,6 +241,7 @@ INLINE void dots_of(const int type, const int m, const int together, Dots *g, in
   }
 DOTS(Q8_0, 4) DOTS(Q4_0, NIBBLE_PANELS) DOTS(Q4_1, NIBBLE_PANELS) DOTS(Q5_0, 4)
 DOTS(Q4_K, NIBBLE_PANELS) DOTS(Q6_K, 4) DOTS(INT8, 4) DOTS(NF4, 4)
+DOTS(MXFP4, 4)
 
 static void dots(int type, Dots *g, int begin, int end) {
   switch (type) {
@@ -254,7 +252,8 @@ static void dots(int type, Dots *g, int begin, int end) {
     case Q4_K: dots_Q4_K(g, begin, end); return;
     case Q6_K: dots_Q6_K(g, begin, end); return;
     case INT8: dots_INT8(g, begin, end); return;
-    default: dots_NF4(g, begin, end);
+    case NF4: dots_NF4(g, begin, end); return;
+    default: dots_MXFP4(g, begin, end);
   }
 }
 #endif

@@ -169,12 +169,14 @@ ALONE void split_q6_k_to(const char *record, char *to, char *scales) {
   }
 }
 
-ALONE void split_nf4_to(const char *record, const char *group, char *to, char *scales) {
-  ONE_BY_ONE for (int word = 0; word < 8; word++) {
-    const u32x16 w = load_words(record + word * ROW), low = same16(0x0f0f0f0f);
-    to = store_split(to, level_bytes(w & low), level_bytes((w >> 4) & low));
+ALONE void split_levels_to(
+  int type, const char *record, const char *group, char *to, char *scales
+) {
+  ONE_BY_ONE for (int word = 0; word < block_weights(type) / 8; word++) {
+    const u32x16 w = load_words(record + word * ROW);
+    to = store_split(to, level_bytes(type, w, 0), level_bytes(type, w, 1));
   }
-  store16(scales, scales_nf4(record, group));
+  store16(scales, scales_of_levels(type, record, group));
 }
 
 /** totals [m][16] = a panel times m rows of x. */
@@ -204,7 +206,7 @@ static void dot_panel(int type, const char *panel, int k, const int m, Prepared 
       const char *group = groups + (size_t)((first + i) / 16) * 16;
       if (type == Q5_0) split_q5_0_to(record, to, s);
       else if (type == Q6_K) split_q6_k_to(record, to, s);
-      else split_nf4_to(record, group, to, s);
+      else split_levels_to(type, record, group, to, s);
     }
     const int parts = type == Q6_K ? 16 : count, words = (type == Q6_K ? 16 : weights) / 4;
     ONE_OR_TWO(dot_SPLIT, codes, scales, &p, totals, parts, words);

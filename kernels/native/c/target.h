@@ -283,30 +283,18 @@ INLINE f32x16 pick(f32x16 table, u32x16 index) {
 #else
 #define BYTE_TABLES
 
-typedef int8_t i8x16 __attribute__((vector_size(16)));
-
-/** The levels of nf4 (NF4_LEVELS) in bytes. */
-#define LEVELS -127, -88, -67, -50, -36, -23, -12, 0, 10, 20, 31, 43, 56, 71, 92, 127
-
-/** The level of every byte of `index`, which is below 16; 0 for one from 128 on. */
-INLINE u32x16 level_bytes(u32x16 index) {
+/** levels[b] for every byte b of `index`, which is below 16; 0 for one from 128 on. */
+INLINE u32x16 pick_bytes(i8x16 levels, u32x16 index) {
 #ifdef __wasm__
   union { u32x16 all; i8x16 parts[4]; } at = { index };
-  const i8x16 levels = { LEVELS };
   UNROLL for (int i = 0; i < 4; i++) at.parts[i] = __builtin_wasm_relaxed_swizzle_i8x16(levels, at.parts[i]);
 #else
   typedef char i8x32 __attribute__((vector_size(32)));
   union { u32x16 all; i8x32 parts[2]; } at = { index };
-  const i8x32 levels = { LEVELS, LEVELS };
-  UNROLL for (int i = 0; i < 2; i++) at.parts[i] = __builtin_ia32_pshufb256(levels, at.parts[i]);
+  const union { i8x16 parts[2]; i8x32 all; } twice = { { levels, levels } };
+  UNROLL for (int i = 0; i < 2; i++) at.parts[i] = __builtin_ia32_pshufb256(twice.all, at.parts[i]);
 #endif
   return at.all;
-}
-
-/** `table` is that of nf4. */
-INLINE f32x16 pick(f32x16 table, u32x16 index) {
-  (void)table;
-  return convert(level_bytes((index & 15) | 0x80808000u) << 24);
 }
 #endif
 

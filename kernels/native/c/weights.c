@@ -224,7 +224,8 @@ static size_t file_bytes(int type) {
     case Q4_1: return 20;
     case Q5_0: return 22;
     case Q4_K: return 144;
-    default: return 210;
+    case Q6_K: return 210;
+    default: return 17;
   }
 }
 
@@ -313,7 +314,7 @@ static void put_q6_k(const uint8_t *from, char *to) {
   for (int w = 0; w < 4; w++) put(to, 48 + w, four_bytes(from + 192 + 4 * w));
 }
 
-/** Stores a row of a block without its 16-bit tail: words 64 bytes apart, from `to` on. */
+/** Stores a row of a block without its tail: words 64 bytes apart, from `to` on. */
 static void put_row(int type, const uint8_t *from, char *to) {
   switch (type) {
     case Q8_0:
@@ -329,7 +330,8 @@ static void put_row(int type, const uint8_t *from, char *to) {
       put(to, 4, fifth_bits(four_bytes(from + 2)));
       return;
     case Q4_K: put_q4_k(from, to); return;
-    default: put_q6_k(from, to);
+    case Q6_K: put_q6_k(from, to); return;
+    default: put_halves(from + 1, to);
   }
 }
 
@@ -339,8 +341,9 @@ KERNEL(pack_panels, type, x, rows, k, to) {
   char *const to = AT(to);
   const int type = args->type, k = args->k, blocks = k / block_weights(type);
   const size_t size = file_bytes(type), record = record_bytes(type), step = panel_bytes(type, k);
-  // The tails are behind the words, a half for each row; some types have none.
-  const size_t tail = type == Q4_1 || type == Q4_K ? 0 : record - 32, half = type == Q6_K ? 208 : 0;
+  // The tails are behind the words, a half (of mxfp4 a byte) for each row; some types have none.
+  const int tailBytes = type == MXFP4 ? 16 : 32;
+  const size_t tail = type == Q4_1 || type == Q4_K ? 0 : record - tailBytes, half = type == Q6_K ? 208 : 0;
   for (int p = begin; p < end; p++) {
     const int count = min(LANES, (int)args->rows - p * LANES);
     char *const panel = to + (size_t)p * step;
@@ -353,9 +356,10 @@ KERNEL(pack_panels, type, x, rows, k, to) {
       char *at = panel;
       for (int b = 0; b < blocks; b++, from += size, at += record) {
         put_row(type, from, at + (size_t)r * 4);
-        // Lower rows are in the lower halves of the words.
+        // Lower rows are in the lower parts of the words.
         if (tail == 0) continue;
-        *(uint16_t *)(at + tail + (r % 8) * 4 + r / 8 * 2) = *(const loose_u16 *)(from + half);
+        if (type == MXFP4) *(at + tail + (r % 4) * 4 + r / 4) = (char)*from;
+        else *(uint16_t *)(at + tail + (r % 8) * 4 + r / 8 * 2) = *(const loose_u16 *)(from + half);
       }
     }
   }

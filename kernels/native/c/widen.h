@@ -68,20 +68,15 @@ INLINE char *widen_q6_k(const char *record, char *to) {
   return to;
 }
 
-/** nf4: 8 words of nibbles of 8 neighbours. */
-INLINE char *widen_nf4(const char *record, const char *group, char *to) {
-  const f32x16 s = scales_nf4(record, group);
-#ifndef BYTE_TABLES
-  const f32x16 levels = load16((const char *)NF4_LEVELS);
-#endif
-  for (int word = 0; word < 8; word++, record += ROW) {
+/** nf4 and mxfp4: words of nibbles of 8 neighbours. */
+INLINE char *widen_levels(int type, const char *record, const char *group, char *to) {
+  const f32x16 s = scales_of_levels(type, record, group);
+  for (int word = 0; word < block_weights(type) / 8; word++, record += ROW) {
     const u32x16 w = load_words(record);
 #ifdef BYTE_TABLES
-    to = widen_split(level_bytes(w & 0x0f0f0f0fu), level_bytes((w >> 4) & 0x0f0f0f0fu), s, to);
+    to = widen_split(level_bytes(type, w, 0), level_bytes(type, w, 1), s, to);
 #else
-    UNROLL for (int i = 0; i < 8; i++, to += ROW) {
-      store16(to, pick(levels, w >> (4 * i)) * s);
-    }
+    UNROLL for (int i = 0; i < 8; i++, to += ROW) store16(to, levels(type, w >> (4 * i)) * s);
 #endif
   }
   return to;
@@ -171,7 +166,7 @@ static void widen_panel(
       case Q5_0: to = widen_q5_0(record, to); break;
       case Q4_K: to = widen_q4_k(record, to); break;
       case Q6_K: to = widen_q6_k(record, to); break;
-      default: to = widen_nf4(record, groups + (size_t)(block >> 4) * 16, to);
+      default: to = widen_levels(type, record, groups + (size_t)(block >> 4) * 16, to);
     }
   }
 }

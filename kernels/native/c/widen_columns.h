@@ -34,10 +34,10 @@ static void widen_halves_columns(
 
 /**
  * 32 columns of 4-bit codes, 8 in each word of 16 rows, to the first `rows` rows of two panels of
- * 16 columns. Codes are numbers, or with `levels` the places in a table of 16.
+ * 16 columns. Codes are numbers, or those of levels, which have no m.
  */
 INLINE void widen_nibbles_in_rows(
-  const char *codes, const float *levels, f32x16 s, f32x16 m, int rows, char *to, size_t panelStep
+  int type, const char *codes, f32x16 s, f32x16 m, int rows, char *to, size_t panelStep
 ) {
   const u32x16 shifts = { 0, 4, 8, 12, 16, 20, 24, 28, 0, 4, 8, 12, 16, 20, 24, 28 };
   float scales[2][LANES] __attribute__((aligned(64)));
@@ -50,8 +50,8 @@ INLINE void widen_nibbles_in_rows(
       const float scale = scales[0][r];
       store16(
         to + r * ROW,
-        levels == NULL ? fma16(convert_nibble(words), scale, scales[1][r])
-                       : pick(load16((const char *)levels), words) * scale
+        type < NF4 ? fma16(convert_nibble(words), scale, scales[1][r])
+                   : levels(type, words) * scale
       );
     }
   }
@@ -59,7 +59,7 @@ INLINE void widen_nibbles_in_rows(
 
 /** 16 columns of codes in bytes, 4 in each word of 16 rows, to rows of a panel: s·2^24·code. */
 INLINE void widen_bytes_in_rows(const char *codes, f32x16 s, int rows, char *to) {
-  typedef int8_t i8x16 __attribute__((ext_vector_type(16), aligned(1)));
+  typedef i8x16 loose_i8x16 __attribute__((aligned(1)));
   float scales[LANES] __attribute__((aligned(64)));
   char in_rows[4 * ROW] __attribute__((aligned(64)));
   store16((char *)scales, s);
@@ -77,7 +77,7 @@ INLINE void widen_bytes_in_rows(const char *codes, f32x16 s, int rows, char *to)
   }
   ONE_BY_ONE for (int r = 0; r < rows; r++) {
     const char *row = in_rows + (r % 4) * ROW + (r / 4) * LANES;
-    const i32x16 numbers = __builtin_convertvector(*(const i8x16 *)row, i32x16) << 24;
+    const i32x16 numbers = __builtin_convertvector(*(const loose_i8x16 *)row, i32x16) << 24;
     store16(to + r * ROW, __builtin_convertvector(numbers, f32x16) * scales[r]);
   }
 }
@@ -99,26 +99,27 @@ static int widen_panel_in_rows(
     switch (type) {
       case Q4_0:
         scales_q4_0(record, &s, &m);
-        widen_nibbles_in_rows(record, NULL, s, m, rows, to, panelStep);
+        widen_nibbles_in_rows(Q4_0, record, s, m, rows, to, panelStep);
         break;
       case Q4_1:
         scales_q4_1(record, &s, &m);
-        widen_nibbles_in_rows(record, NULL, s, m, rows, to, panelStep);
+        widen_nibbles_in_rows(Q4_1, record, s, m, rows, to, panelStep);
         break;
       case Q4_K:
         panels = 16;
         for (int part = 0; part < 8; part++) {
           scales_q4_k(record, part, &s, &m);
           char *const at = to + (size_t)(2 * part) * panelStep;
-          widen_nibbles_in_rows(record + part * 256, NULL, s, m, rows, at, panelStep);
+          widen_nibbles_in_rows(Q4_K, record + part * 256, s, m, rows, at, panelStep);
         }
         break;
       case NF4:
-        panels = 4;
-        s = scales_nf4(record, groups + (size_t)(block >> 4) * 16);
-        for (int half = 0; half < 2; half++) {
-          char *const at = to + (size_t)(2 * half) * panelStep;
-          widen_nibbles_in_rows(record + half * 256, NF4_LEVELS, s, m, rows, at, panelStep);
+      case MXFP4:
+        panels = type == NF4 ? 4 : 2;
+        s = scales_of_levels(type, record, groups + (size_t)(block >> 4) * 16);
+        for (int i = 0; i < panels; i += 2) {
+          char *const at = to + (size_t)i * panelStep;
+          widen_nibbles_in_rows(type, record + i * 128, s, m, rows, at, panelStep);
         }
         break;
       case Q8_0:

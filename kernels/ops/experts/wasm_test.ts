@@ -6,7 +6,7 @@ import { randomStored } from "../../weights/random_stored.ts";
 
 Deno.test("a row of an expert has the same bits with any number of others and of threads", async () => {
   const n = 48, k = 256, experts = 3, random = stream("company"), a = normals(random, 40 * k);
-  for (const weightType of [undefined, "bf16", "q4_k", "nf4"] as const) {
+  for (const weightType of [undefined, "bf16", "q4_k", "mxfp4"] as const) {
     const b = weightType === undefined
       ? normals(random, experts * n * k)
       : randomStored(random, weightType, experts * n, k);

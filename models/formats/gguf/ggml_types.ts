@@ -55,6 +55,7 @@ export const GGML_TYPES: ReadonlyMap<number, GgmlType> = new Map<number, GgmlTyp
       },
     }] as const
   ),
+  [39, blockType("MXFP4", "mxfp4")],
 ]);
 
 /** Names of types that rgx does not read, for messages. */

@@ -17,22 +17,20 @@ interface OtherBlock {
 const { fround } = Math;
 const half = (b: Uint8Array, at: number) => f16Value(b[at]! | b[at + 1]! << 8);
 
-/** The values of 4-bit codes in IQ4_NL and IQ4_XS, and twice those in MXFP4. */
+/** The values of 4-bit codes in IQ4_NL and IQ4_XS. */
 const IQ4 = [-127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53, 69, 89, 113];
-const FP4 = [0, 1, 2, 3, 4, 6, 8, 12, 0, -1, -2, -3, -4, -6, -8, -12];
 
 /** 32 weights of 16 bytes, whose nibbles are the codes j and j + 16. */
 function widenCodes(
   b: Uint8Array,
   at: number,
-  values: readonly number[],
   scale: number,
   out: Float32Array,
   to: number,
 ): void {
   for (let j = 0; j < 16; j++) {
-    out[to + j] = scale * values[b[at + j]! & 15]!;
-    out[to + 16 + j] = scale * values[b[at + j]! >> 4]!;
+    out[to + j] = scale * IQ4[b[at + j]! & 15]!;
+    out[to + 16 + j] = scale * IQ4[b[at + j]! >> 4]!;
   }
 }
 
@@ -107,7 +105,7 @@ export const OTHER_BLOCKS: readonly OtherBlock[] = [
     name: "IQ4_NL",
     weights: 32,
     bytes: 18,
-    widen: (b, at, out, to) => widenCodes(b, at + 2, IQ4, half(b, at), out, to),
+    widen: (b, at, out, to) => widenCodes(b, at + 2, half(b, at), out, to),
   },
   {
     id: 23,
@@ -119,16 +117,8 @@ export const OTHER_BLOCKS: readonly OtherBlock[] = [
       for (let j = 0; j < 8; j++) {
         const low = b[at + 4 + (j >> 1)]! >> (j & 1 ? 4 : 0) & 15;
         const scale = fround(d * ((low | (high >> 2 * j & 3) << 4) - 32));
-        widenCodes(b, at + 8 + 16 * j, IQ4, scale, out, to + 32 * j);
+        widenCodes(b, at + 8 + 16 * j, scale, out, to + 32 * j);
       }
     },
-  },
-  {
-    id: 39,
-    name: "MXFP4",
-    weights: 32,
-    bytes: 17,
-    // The scale is a power of two, and half of it belongs to the values.
-    widen: (b, at, out, to) => widenCodes(b, at + 1, FP4, 2 ** (b[at]! - 128), out, to),
   },
 ];

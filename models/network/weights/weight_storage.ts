@@ -32,9 +32,14 @@ export interface StorageOptions {
 
 const FLOAT32 = 4;
 
-/** The type of the weights by a config.json; null = float32, or not given. */
-export function configType(json: Readonly<Record<string, unknown>>): WeightType | null {
+/** The type of a weight by a config.json; null = float32, or not given. */
+export function configType(
+  json: Readonly<Record<string, unknown>>,
+  name = "",
+): WeightType | null {
   const dtype = json["dtype"] ?? json["torch_dtype"];
+  const method = json["quantization_config"] as { quant_method?: unknown } | null | undefined;
+  if (method?.quant_method === "mxfp4" && /experts\.\w+\.weight$/.test(name)) return "mxfp4";
   return dtype === "float16" || dtype === "bfloat16" ? NARROW[dtype] : null;
 }
 

@@ -1,0 +1,115 @@
+/** A tiny gpt-oss whose experts are in MXFP4, as its safetensors and as GGUF files have them. */
+import assert from "node:assert/strict";
+import { narrowBF16 } from "../../core/half_floats.ts";
+
+import { withFolder } from "../../core/testing.ts";
+import { assertWithin, largest, stream } from "../../kernels/testing.ts";
+import { goldenPath } from "../../tests/golden.ts";
+import { CausalLM } from "../causal_lm.ts";
+import { onEachDevice } from "../each_device_testing.ts";
+import { exportModel } from "../export/export.ts";
+import { readSafetensors } from "../formats/safetensors/safetensors.ts";
+import { type StreamedTensor, writeSafetensors } from "../formats/tensor_stream.ts";
+import { readModelFolder } from "../model_folder.ts";
+import { gradients } from "../testing.ts";
+import { parameterBytes } from "./counted_network.ts";
+
+const GOLDEN = goldenPath("families/gpt_oss");
+const GROUPS = [{ promptIds: [7, 21, 3], branches: [[4, 40, 5, 9], [6, 6]] }];
+const LORA = {
+  r: 2,
+  alpha: 4,
+  targetModules: "all-linear",
+  targetParameters: ["mlp.experts.gate_up_proj", "mlp.experts.down_proj"],
+} as const;
+
+/** The golden model with random blocks of MXFP4 for its experts, and all else in bfloat16. */
+async function writeModel(folder: string): Promise<void> {
+  const golden = await readSafetensors(`${GOLDEN}/model.safetensors`);
+  const random = stream("mxfp4"), tensors: StreamedTensor[] = [];
+  for (const { name, shape } of golden.tensors.values()) {
+    if (!/experts\.\w+_proj$/.test(name)) {
+      const bytes = new Uint8Array(narrowBF16(await golden.float32(name)).buffer);
+      tensors.push({ name, shape, dtype: "BF16", bytes: () => [bytes] });
+      continue;
+    }
+    const [count, width, rows] = shape as [number, number, number],
+      blocks = [count, rows, width / 32];
+    const put = (ending: string, shape: readonly number[], from: number, to: number) => {
+      const bytes = Uint8Array.from(
+        { length: shape.reduce((a, b) => a * b) },
+        () => random.int(from, to),
+      );
+      tensors.push({ name: name + ending, shape, dtype: "U8", bytes: () => [bytes] });
+    };
+    put("_blocks", [...blocks, 16], 0, 255);
+    put("_scales", blocks, 122, 124);
+  }
+  await writeSafetensors(`${folder}/model.safetensors`, tensors);
+  const config = JSON.parse(await Deno.readTextFile(`${GOLDEN}/config.json`));
+  await Deno.writeTextFile(
+    `${folder}/config.json`,
+    JSON.stringify({
+      ...config,
+      dtype: "bfloat16",
+      quantization_config: { quant_method: "mxfp4" },
+    }),
+  );
+}
+
+Deno.test("experts in MXFP4 are held as stored, with the logits and gradients of their values", () =>
+  withFolder(async (folder) => {
+    await writeModel(folder);
+    const { config, files } = await readModelFolder(folder);
+    await onEachDevice(async (device, exact) => {
+      const found = [];
+      for (const dtype of ["auto", "float32"] as const) {
+        const before = device.allocatedBytes, weights = { dtype };
+        const model = await CausalLM.create(device, config, files, {
+          trainable: "lora",
+          lora: LORA,
+          weights,
+        });
+        for (const { name, shape } of model.trainable) {
+          const values = Float64Array.from(
+            { length: shape.reduce((a, b) => a * b) },
+            (_, i) => 0.2 * Math.sin(i * 1.7 + name.length),
+          );
+          model.writeParameter(name, values);
+        }
+        const ofExperts = model.parameters.filter(({ name }) =>
+          /experts\.\w+_proj\.weight$/.test(name)
+        );
+        assert.equal(ofExperts.length, 6);
+        const storage = new Set(ofExperts.map(({ storage }) => storage));
+        assert.deepEqual([...storage], [dtype === "auto" ? "mxfp4" : null]);
+        const bytes = device.allocatedBytes - before;
+        const planned = parameterBytes(model.sizes);
+        if (!exact) assert.equal(planned.values + planned.gradients, bytes);
+        const logits = await model.lastLogits([7, 21, 3]);
+        const { logp } = await model.forward(GROUPS, { temperature: 1, train: true });
+        model.backward(Float64Array.from(logp, (_, i) => 1 - 0.3 * i));
+        found.push({ logits, logp, grads: await gradients(model), bytes });
+        model.dispose();
+      }
+      const [stored, floats] = found, bound = exact ? 1e-12 : 1e-4;
+      assertWithin(stored!.logits, floats!.logits, bound * largest(floats!.logits), "logits");
+      assertWithin(stored!.logp, floats!.logp, bound * 10, "logp");
+      for (const [name, grad] of floats!.grads) {
+        assertWithin(stored!.grads.get(name)!, grad, bound * Math.max(1, largest(grad)), name);
+      }
+      // 3 layers of 4 experts of 96 rows of 32; bfloat16 of the others is the same in both.
+      assert.ok(floats!.bytes - stored!.bytes > 3 * 4 * 96 * 32 * (4 - 17 / 32));
+    });
+  }));
+
+Deno.test("a model with experts in MXFP4 is written in bfloat16, which holds its values", () =>
+  withFolder(async (folder) => {
+    await writeModel(folder);
+    const { dtype, path } = await exportModel(folder, { to: "hf", output: `${folder}/hf` });
+    assert.equal(dtype, "bf16");
+    const [from, to] = await Promise.all([folder, path].map((path) => readModelFolder(path)));
+    const name = "model.layers.1.mlp.experts.gate_up_proj.weight", shape = [4, 64, 32];
+    assert.equal(to!.files.typeOf(name), "bf16");
+    assert.deepEqual(await to!.weights(name, shape), await from!.weights(name, shape));
+  }));
