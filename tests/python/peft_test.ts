@@ -16,7 +16,6 @@ import { NEEDED, needs } from "../skipped.ts";
 import { runs, succeeds } from "../support.ts";
 
 const python = Deno.env.get("RGX_TEST_PEFT_PYTHON");
-const tiny = goldenPath("tiny-models");
 const smollm2 = python === undefined ? null : largeModel();
 
 /**
@@ -91,18 +90,18 @@ async function compare(jobs: readonly Job[]): Promise<void> {
   }
 }
 
-const tokenizer = createCharacterTokenizer({
-  alphabet: Array.from({ length: 93 }, (_, i) => String.fromCharCode(32 + i)).join(""),
-  special_tokens: ["<pad>", "<unk>", "<eos>"],
-});
-
-/** A copy of a recorded tiny model with a tokenizer, which the recorded one lacks. */
-async function tinyModel(name: string, folder: string): Promise<string> {
-  const target = `${folder}/${name}`;
+/** A copy of a recorded tiny model with a tokenizer of `words`, which the recorded one lacks. */
+async function tinyModel(recorded: string, folder: string, words: number): Promise<string> {
+  const target = `${folder}/model`, specials = ["<pad>", "<unk>", "<eos>"];
   await Deno.mkdir(target);
   for (const file of ["config.json", "model.safetensors"]) {
-    await Deno.copyFile(`${tiny}/${name}/${file}`, `${target}/${file}`);
+    await Deno.copyFile(`${goldenPath(recorded)}/${file}`, `${target}/${file}`);
   }
+  const letters = Array.from({ length: words - 3 }, (_, i) => String.fromCharCode(32 + i));
+  const tokenizer = createCharacterTokenizer({
+    alphabet: letters.join(""),
+    special_tokens: specials,
+  });
   for (const [file, text] of tokenizer.files()) await Deno.writeTextFile(`${target}/${file}`, text);
   return target;
 }
@@ -223,24 +222,46 @@ const PEFT_GPT2_ADAPTERS: Record<string, Record<string, unknown>> = {
   logits: { target_modules: ["lm_head", "c_attn"], fan_in_fan_out: true },
 };
 
-for (const name of ["llama", "llama3", "mistral", "qwen2", "qwen3", "smollm2", "gpt2"]) {
+/** On attention and on all experts, which PEFT knows as parameters. */
+const ON_EXPERTS = {
+  target_modules: ["q_proj", "k_proj", "v_proj", "o_proj"],
+  target_parameters: ["mlp.experts.gate_up_proj", "mlp.experts.down_proj"],
+  r: 3,
+  lora_alpha: 5,
+};
+type Adapters = Record<string, Record<string, unknown>>;
+const OF_RGX = { ...RGX_ADAPTERS, ...VARIANTS };
+const MIXTURES: Adapters = {
+  experts: ON_EXPERTS,
+  one: { ...ON_EXPERTS, target_parameters: ["mlp.experts.down_proj"] },
+};
+
+/** A recorded model, its tokens, and the adapters on it that rgx and PEFT make. */
+const MODELS: readonly (readonly [name: string, words: number, rgx: Adapters, peft: Adapters])[] = [
+  ...["llama", "llama3", "mistral", "qwen2", "qwen3", "smollm2"].map((name) =>
+    [`tiny-models/${name}`, 96, OF_RGX, PEFT_ADAPTERS] as const
+  ),
+  ["tiny-models/gpt2", 96, { ...RGX_GPT2_ADAPTERS, ...GPT2_VARIANTS }, PEFT_GPT2_ADAPTERS],
+  ["families/gpt_oss", 48, MIXTURES, MIXTURES],
+  ["families/mixtral", 48, MIXTURES, MIXTURES],
+  ["families/qwen3_moe", 48, MIXTURES, MIXTURES],
+];
+
+for (const [recorded, words, rgx, peft] of MODELS) {
+  const name = recorded.replace(/.*\//, "");
   Deno.test({
     name: `${name}: what rgx trained PEFT computes, and what PEFT made rgx computes`,
     ignore: needs(python !== undefined, NEEDED.python),
     fn: () =>
       withFolder(async (folder) => {
-        const base = await tinyModel(name, folder), jobs: Job[] = [];
-        const ids = Array.from({ length: 12 }, (_, i) => (i * 37 + 5) % 90);
-        const gpt2 = name === "gpt2";
-        const rgxAdapters = gpt2
-          ? { ...RGX_GPT2_ADAPTERS, ...GPT2_VARIANTS }
-          : { ...RGX_ADAPTERS, ...VARIANTS };
-        for (const [kind, lora] of Object.entries(rgxAdapters)) {
+        const base = await tinyModel(recorded, folder, words), jobs: Job[] = [];
+        const ids = Array.from({ length: 12 }, (_, i) => (i * 37 + 5) % (words - 6));
+        for (const [kind, lora] of Object.entries(rgx)) {
           const adapter = await train(base, folder, kind, lora);
           const what = `${name}, rgx, ${kind}`;
           jobs.push({ what, base, adapter, make: null, ids, output: `${folder}/${kind}.f32` });
         }
-        for (const [kind, make] of Object.entries(gpt2 ? PEFT_GPT2_ADAPTERS : PEFT_ADAPTERS)) {
+        for (const [kind, make] of Object.entries(peft)) {
           const adapter = `${folder}/peft-${kind}`, what = `${name}, PEFT, ${kind}`;
           jobs.push({ what, base, adapter, make, ids, output: `${folder}/peft-${kind}.f32` });
         }
