@@ -7,9 +7,6 @@ import { entryJson } from "../tasks/entry_json.ts";
 import type { Entry } from "../tasks/types.ts";
 import type { ExportFormat, Row, RowOptions } from "./export_formats.ts";
 import { EXPORT_FORMATS, ROW_FORMATS, withSplit } from "./export_formats.ts";
-import { readRows } from "./read_rows.ts";
-import { entriesOf } from "./row_entries.ts";
-import { formatQuestion } from "./prompt.ts";
 import { writeJsonLines, writeParquet } from "./write_rows.ts";
 
 const OPTIONS = { systemPrompt: "simple", addInstructions: true };
@@ -129,32 +126,4 @@ test.inFolder("a file that can not be finished leaves the earlier one", async (f
   await assert.rejects(writeJsonLines(path, failing()), /no more/);
   assert.equal(await Deno.readTextFile(path), '{"a":1}\n');
   assert.deepEqual([...Deno.readDirSync(folder)].map(({ name }) => name), ["a.jsonl"]);
-});
-
-Deno.test("a run can train on exported files, with the same problems in every format", async () => {
-  for (const format of EXPORT_FORMATS) {
-    for (const kind of ["jsonl", "parquet"] as const) {
-      const options = { ...OPTIONS, systemPrompt: null };
-      const read = async (path: string) => entriesOf(await readRows([path]), path);
-      const found = await writtenTo(format, kind, read, options);
-      for (const [i, entry] of entries().entries()) {
-        const own = found[i]!, what = `${format} ${kind} ${i}`;
-        assert.equal(formatQuestion(own.question), formatQuestion(entry.question), what);
-        assert.equal(own.answer, entry.answer, what);
-        assert.equal(own.metadata["source_dataset"], entry.metadata["source_dataset"], what);
-        if (own.answer !== null) assert.equal(scoreAnswer(own.answer, own), 1, what);
-      }
-    }
-  }
-});
-
-Deno.test("of rows that verl made itself the ground truth is the answer", () => {
-  const columns = {
-    data_source: "openai/gsm8k",
-    prompt: [{ role: "user", content: "1 + 1 =" }],
-    reward_model: { style: "rule", ground_truth: "2" },
-    extra_info: { split: "train", index: 0 },
-  };
-  const [entry] = entriesOf([{ columns, place: "f:1" }], "f");
-  assert.deepEqual([entry!.question, entry!.answer], ["1 + 1 =", "2"]);
 });

@@ -5,26 +5,6 @@ import { RandomStream } from "../core/philox.ts";
 import { PYTHON_SPACE } from "../tasks/python/text.ts";
 import { extractAnswer } from "./extract.ts";
 
-Deno.test("the last answer counts, stripped; unclosed or other tags are no answer", () => {
-  const cases: [string, string | null][] = [
-    ["<answer>4</answer>", "4"],
-    ["<answer>\n 4 \n</answer>", "4"],
-    ["<answer>1</answer> no <answer>2</answer>", "2"],
-    ["<answer></answer>", ""],
-    ["<answer> </answer>", ""],
-    ["a<answer>x<answer>y</answer>", "x<answer>y"],
-    ["<answer>1</answer></answer>", "1"],
-    ["<answer>a\nb</answer>", "a\nb"],
-    ["<answer>1", null],
-    ["<ANSWER>4</ANSWER>", null],
-    ["<answer >4</answer>", null],
-    ["<answer>1</answer><answer>2", "1"],
-    ["", null],
-    ["<answer>\u001c\u00854\ufeff</answer>", "4\ufeff"],
-  ];
-  for (const [text, expected] of cases) assert.equal(extractAnswer(text), expected, text);
-});
-
 interface Row {
   completion: string;
   strip: boolean;

@@ -104,45 +104,6 @@ Deno.test("a file's questions are dealt out to disjoint splits, equal ones to th
   });
 });
 
-Deno.test("rows may have prompt columns, messages, metadata and further columns", async () => {
-  const rows = [
-    { prompt: "P0", completion: "C0", level: 3 },
-    {
-      messages: [{ role: "user", content: "P1" }, { role: "assistant", content: "C1" }],
-    },
-    { question: "P2", solution: "C2" },
-    { question: "P3", answer: 4, metadata: { source_dataset: "chain_sum", num_terms: 2 } },
-    { prompt: "P4" },
-  ];
-  await withFile(rows, (path) => {
-    const source = fromFile(path);
-    const all = (["train", "validation", "test"] as const).flatMap((split) =>
-      Array.from({ length: source.length(split) }, (_, i) => source.entry(split, i))
-    ).sort((a, b) => a.question.localeCompare(b.question));
-    assert.deepEqual(all.map(({ question, answer }) => [question, answer]), [
-      ["P0", "C0"],
-      ["P1", "C1"],
-      ["P2", "C2"],
-      ["P3", "4"],
-      ["P4", null],
-    ]);
-    assert.deepEqual(all[0]!.metadata, {
-      source_index: 0,
-      difficulty: {},
-      level: 3,
-      completion: "C0",
-      source_dataset: "file",
-    });
-    assert.deepEqual(all.slice(0, 3).map((entry) => workedAnswer(entry)), [
-      "C0",
-      "C1",
-      "<answer>C2</answer>",
-    ]);
-    assert.equal(all[3]!.metadata["source_dataset"], "chain_sum");
-    assert.equal(all[3]!.metadata["num_terms"], 2);
-  });
-});
-
 Deno.test("a completion is imitated word for word, and its answer is the one in its tags", async () => {
   const completion = "<think>1 + 1</think>\n<answer> 2 </answer>";
   const messages = [{ role: "user", content: "P1" }, { role: "assistant", content: completion }];

@@ -14,7 +14,7 @@ import { goldenPath } from "../tests/golden.ts";
 import { assemble } from "./assemble.ts";
 import { openRun } from "./open_run.ts";
 import { runSizes } from "./run/run_sizes.ts";
-import { evaluatePairs, pairLoss, preferenceStep } from "./preference_step.ts";
+import { evaluatePairs, preferenceStep } from "./preference_step.ts";
 import { AdamW } from "./step/optimizer.ts";
 import { GradientSum } from "./step/gradient_sum.ts";
 import { stepWith, values } from "./step/optimizer_testing.ts";
@@ -180,32 +180,6 @@ test.inFolder("texts without a prompt have what both begin with as their prompt"
   assert.deepEqual([preference!.chosen, preference!.rejected], [" to the park.", " away."]);
 });
 
-test.inFolder("the tokens of a preference are TRL's", async (folder) => {
-  const { config } = await configIn(folder);
-  const { problems, prompts } = await openRun(config);
-  for (const [i, expected] of recorded.ids.entries()) {
-    const { promptIds, chosen, rejected } = prompts.pair(problems.trainEntry(i));
-    assert.deepEqual(
-      { prompt_ids: promptIds, chosen_ids: chosen, rejected_ids: rejected },
-      expected,
-    );
-  }
-});
-
-Deno.test("the derivatives of each loss are those of its values", () => {
-  const at = { chosen: -3, rejected: -5.5, refChosen: -4, refRejected: -5 };
-  const pair = { ...at, chosenTokens: 3, rejectedTokens: 5 }, h = 1e-6;
-  for (const loss_type of ["sigmoid", "ipo", "hinge", "robust"] as const) {
-    const settings = { ...defaultsOf(DPO), loss_type, label_smoothing: 0.3, beta: 0.4 };
-    const loss = (key: "chosen" | "rejected", by: number) =>
-      pairLoss({ ...pair, [key]: pair[key] + by }, settings).loss;
-    const slope = (key: "chosen" | "rejected") => (loss(key, h) - loss(key, -h)) / (2 * h);
-    const { byChosen, byRejected } = pairLoss(pair, settings);
-    assert.ok(Math.abs(byChosen - slope("chosen")) < 1e-8, loss_type);
-    assert.ok(Math.abs(byRejected - slope("rejected")) < 1e-8, loss_type);
-  }
-});
-
 test.inFolder("a run on preferences that was stopped ends with the same bits", async (folder) => {
   const whole = await configIn(folder, { output_dir: `${folder}/whole` });
   await run(whole);
@@ -301,23 +275,4 @@ test.inFolder("rows without two different answers are refused with their line", 
     await Deno.writeTextFile(`${folder}/pairs.jsonl`, `${first}\n${JSON.stringify(row)}\n`);
     await assert.rejects(openRun(config), message);
   }
-});
-
-test.inFolder("what both conversations begin with is the prompt", async (folder) => {
-  const ask = { role: "user", content: "Which?" },
-    say = (content: string) => ({ role: "assistant", content });
-  const rows = [
-    { chosen: [ask, say("this")], rejected: [ask, say("that")] },
-    { prompt: "Which?", chosen: [ask, say("this")], rejected: [ask, say("that")] },
-    { prompt: [ask], chosen: [say("this")], rejected: [say("that")] },
-  ];
-  const { config } = await configIn(folder), pairs = [];
-  for (const row of rows) {
-    await Deno.writeTextFile(`${folder}/pairs.jsonl`, JSON.stringify(row));
-    const { problems, prompts } = await openRun(config);
-    pairs.push(prompts.pair(problems.trainEntry(0)));
-  }
-  const [first, ...others] = pairs;
-  for (const other of others) assert.deepEqual(other, first);
-  assert.ok(first!.promptIds.length > 0 && first!.chosen.length > 0);
 });

@@ -156,15 +156,6 @@ test.onWasm("a policy that is its teacher with the answer in its prompt resumes 
   assert.deepEqual(await weightsOf(`${folder}/part`), await weightsOf(`${folder}/whole`));
 });
 
-test.onWasm("a student that is its own teacher learns nothing from it", async ({ device, dir: folder }) => {
-  await tinyModelFolder(`${folder}/teacher`);
-  // The teacher's weights are those that the seed 1 makes.
-  await trainOn(device, configIn(folder, "own", { max_steps: 1, seed: 1 }));
-  const [line] = await metricsWithoutClock(`${folder}/own`);
-  assert.ok(Math.abs(Number(line!["loss"])) < 1e-6, String(line!["loss"]));
-  assert.ok(Number(line!["grad_norm"]) < 1e-5, String(line!["grad_norm"]));
-});
-
 test.onWasm("a teacher stands beside rewards, in the plan of the memory too", async ({ device, dir: folder }) => {
   await tinyModelFolder(`${folder}/teacher`);
   const config = configIn(folder, "both", { max_steps: 1 });

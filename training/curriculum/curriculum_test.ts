@@ -98,21 +98,6 @@ Deno.test("levels depend on the scores of the task, not on the rewards", () =>
     assert.ok(moves.every(({ direction, mean }) => direction === "down" && (mean as number) < 0.6));
   }));
 
-Deno.test("a level whose prompts do not fit is refused, with one message", () =>
-  withWasm(async (device, path) => {
-    const asked: number[] = [];
-    const promptMisfit = (tokens: number) => {
-      asked.push(tokens);
-      return asked.length > 1 ? `its longest prompt has ${tokens} tokens` : null;
-    };
-    const { events } = await trainOn(device, tinyRunConfig(path, SPELLING), { promptMisfit });
-    assert.deepEqual(wordLevels(await metricsWithoutClock(path)), [0, 0, 1, 1, 1, 1]);
-    assert.equal(asked.length, 2);
-    const said = warningsOf({ events });
-    assert.equal(said.length, 1);
-    assert.match(said[0]!, /spell_backward stays: word_len 2 is not taken: its longest prompt/);
-  }));
-
 Deno.test("max_prompt_length and the model's positions are limits for levels too", () =>
   withWasm(async (device, path) => {
     // The prompts of level 1 have at most 26 tokens, those of level 2 28; completions have 10.

@@ -235,22 +235,6 @@ test.onWasm("resume_from_checkpoint takes true and a path", async ({ device, dir
   assert.equal(plan.plan.stepsDone, 2);
 });
 
-test.onWasm("with one completion for each problem every advantage is 0", async ({ device, dir }) => {
-  await trainOn(
-    device,
-    config(`${dir}/run`, {
-      max_steps: 1,
-      eval_strategy: "steps",
-      eval_steps: 1,
-      num_generations_eval: 1,
-    }),
-    varying,
-  );
-  const [line] = await evaluations(`${dir}/run`);
-  assert.equal(line!.eval_frac_reward_zero_std, 1);
-  assert.equal(Math.abs(line!.eval_loss as number), 0);
-});
-
 test.onWasm("problems of a file are measured by the run's rewards, and shown", async ({ device, dir }) => {
   const run = async (name: string, row: (i: number) => object) => {
     const data = `${dir}/${name}.jsonl`, path = `${dir}/${name}`;

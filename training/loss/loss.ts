@@ -13,7 +13,7 @@ import type { AlgorithmSection } from "../../configs/schema/run_config.ts";
 import { quantile } from "../../core/statistics.ts";
 import {
   type Clipping,
-  lossRules,
+  LOSS_RULES,
   type PolicySettings,
   type StepTotals,
   tokenWeight,
@@ -87,7 +87,7 @@ export function grpoLoss(
   if (settings.beta !== 0 && refLogp === null) {
     throw new RangeError("beta ≠ 0 needs the reference's log-probabilities");
   }
-  const { term, normalization, clipping, rowWeight } = lossRules(settings);
+  const { term, normalization, clipping, rowWeight } = LOSS_RULES[settings.loss_type];
   const rows = offsets.length - 1, tokens = logp.length;
   const mask = input.mask ?? new Uint8Array(tokens).fill(1);
   const kept = input.entropyMask ?? entropyMask(entropy, mask, settings.top_entropy_quantile);

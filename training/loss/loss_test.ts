@@ -268,40 +268,6 @@ Deno.test("∂loss/∂logp and ∂loss/∂entropy equal central differences", ()
   }
 });
 
-Deno.test("the gradient does not depend on how a step is cut into micro-batches", () => {
-  for (const type of LOSS_TYPES.filter((type) => type !== "bnpo")) {
-    const { input, settings, totals } = build(type, { settings: EXTRAS });
-    const whole = grpoLoss(input, settings, { ...totals, entropyTokens: 20 });
-    for (const cuts of [[0, 3, 6], [0, 1, 2, 3, 4, 5, 6], [0, 2, 5, 6]]) {
-      const gradient: number[] = [], entropyGradient: number[] = [];
-      let loss = 0;
-      for (let i = 0; i + 1 < cuts.length; i++) {
-        const [first, last] = [cuts[i]!, cuts[i + 1]!];
-        const slice = (values: ArrayLike<number> | null) =>
-          values && Array.from(values).slice(offsets[first]!, offsets[last]!);
-        const part = grpoLoss(
-          {
-            offsets: offsets.slice(first, last + 1).map((offset) => offset - offsets[first]!),
-            advantages: Array.from(input.advantages).slice(first, last),
-            logp: slice(input.logp)!,
-            entropy: slice(input.entropy)!,
-            oldLogp: slice(input.oldLogp),
-            refLogp: slice(input.refLogp),
-          },
-          settings,
-          { ...totals, microBatches: cuts.length - 1, entropyTokens: 20 },
-        );
-        gradient.push(...part.dlogp);
-        entropyGradient.push(...part.dentropy!);
-        loss += part.loss;
-      }
-      assert.ok(Math.abs(loss - whole.loss) < 1e-14, type);
-      assert.deepEqual(gradient, [...whole.dlogp], type);
-      assert.deepEqual(entropyGradient, [...whole.dentropy!], type);
-    }
-  }
-});
-
 Deno.test("without unmasked tokens there is no NaN in the loss or its gradient", () => {
   const settings: LossSettings = { ...defaultsOf(TRAINING), ...EXTRAS };
   const result = grpoLoss(

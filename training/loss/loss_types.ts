@@ -155,7 +155,7 @@ export interface LossRules {
 
 const CLIPPED = { term: clippedTerm, clipping: "two-sided", rowWeight: null } as const;
 
-const LOSS_RULES: Readonly<Record<LossType, LossRules>> = {
+export const LOSS_RULES: Readonly<Record<LossType, LossRules>> = {
   /** Group Relative Policy Optimization: Shao et al. 2024, "DeepSeekMath". */
   grpo: { ...CLIPPED, normalization: "row_mean" },
   /** Yu et al. 2025, "DAPO": all tokens weigh the same; `epsilon_high` is its "clip higher". */
@@ -183,14 +183,6 @@ const LOSS_RULES: Readonly<Record<LossType, LossRules>> = {
     rowWeight: { weight: vespoWeight, metric: "vespo/phi_seq_mean" },
   },
 };
-
-/** @throws RangeError for a name that is no loss type */
-export function lossRules({ loss_type: name }: Pick<PolicySettings, "loss_type">): LossRules {
-  // Callers that are not type-checked may pass any text.
-  if (Object.hasOwn(LOSS_RULES, name)) return LOSS_RULES[name];
-  const known = Object.keys(LOSS_RULES).join(", ");
-  throw new RangeError(`loss_type: there is no ${JSON.stringify(name)}, only ${known}`);
-}
 
 export interface StepTotals {
   /** Unmasked tokens of all rows. */

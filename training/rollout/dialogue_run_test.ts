@@ -76,48 +76,6 @@ test.inFolder("dialogues are trained on, recorded, and the same when run again",
   assert.equal(hashes[1], hashes[0]);
 });
 
-test.inFolder("delays change no bit, also after a kill in the middle of a turn", async (folder) => {
-  const code = (delay: string) =>
-    `{
-    reset: (row, { seed }) => ({ observation: " " + seed % 10, turns: 0 }),
-    async step({ content }, state) {
-      await new Promise((resolve) => setTimeout(resolve, ${delay}));
-      return { content: "on", done: ++state.turns === 4, reward: content.length % 3 };
-    },
-  }`;
-  // With hosts, replies are taken from the transcript.
-  for (const net of [[], ["127.0.0.1:9"]]) {
-    await withWasm(async (device, dir) => {
-      const run = async (name: string, delay: string, resume = false) => {
-        const environment = { ...await writeEnvironment(folder, code(delay)), net };
-        const config = shortRunConfig(`${dir}/${name}`, {
-          environment,
-          rewards: [{ name: "environment", weight: 1, params: {} }],
-          multi_turn: { max_turn_tokens: 20 },
-          training: { max_completion_length: 80, save_steps: 1 },
-        });
-        await trainOn(device, config, { resume });
-        return await hashOf(`${dir}/${name}`);
-      };
-      const whole = await run("whole", "0");
-      assert.equal(await run("delayed", "60 * Math.random()"), whole);
-      const lines = (await Deno.readTextFile(`${dir}/delayed/transcript.jsonl`)).split("\n");
-      const second = lines.filter((line) => line.startsWith('{"step":1,"scene":"1"'));
-      assert.ok(second.length > 4, `${second.length}`);
-      await copyFolder(`${dir}/delayed`, `${dir}/killed`);
-      await Deno.remove(`${dir}/killed/checkpoint-2`, { recursive: true });
-      const state = await Deno.readTextFile(`${dir}/killed/run.json`);
-      await Deno.writeTextFile(`${dir}/killed/run.json`, state.replace('"completed"', '"running"'));
-      const cut = lines.indexOf(second[second.length >> 1]!);
-      await Deno.writeTextFile(
-        `${dir}/killed/transcript.jsonl`,
-        `${lines.slice(0, cut).join("\n")}\n${lines[cut]!.slice(0, 20)}`,
-      );
-      assert.equal(await run("killed", "(60 * Math.random()) ** 2 / 60", true), whole);
-    });
-  }
-});
-
 test.inFolder("what depended on the clock is the same when a run goes on after a kill", async (folder) => {
   const code = (deadline: number) =>
     `{

@@ -4,18 +4,13 @@ import assert from "node:assert/strict";
 import { defaultsOf } from "../../configs/types/key_spec.ts";
 import { LOSS_TYPES } from "../../configs/schema/loss_types.ts";
 import { TRAINING } from "../../configs/schema/schema.ts";
-import { RgxError } from "../../core/errors.ts";
 import { assertWithin } from "../../kernels/testing.ts";
-import { bytesOf } from "../../models/folder_testing.ts";
-import {
-  parseSafetensors,
-  type SafetensorsFile,
-} from "../../models/formats/safetensors/safetensors.ts";
+import { parseSafetensors } from "../../models/formats/safetensors/safetensors.ts";
 import { encodeSafetensors } from "../../models/formats/safetensors/safetensors_writer.ts";
 import type { TrainableArena } from "../../models/network/types.ts";
 import { gradients, randomModel, tinyConfig, withReference } from "../../models/testing.ts";
 import type { LossSettings } from "../loss/loss.ts";
-import { adapterOffReference, frozenReference, type ReferencePolicy } from "./reference_policy.ts";
+import { frozenReference } from "./reference_policy.ts";
 import {
   accumulateGradients,
   type AccumulationOptions,
@@ -64,11 +59,6 @@ const TYPES = LOSS_TYPES.filter((type) => type !== "bnpo");
 /** All trained values in one tensor. */
 function arenaOf({ trainableArenas: [arena] }: CausalLM): { value: Tensor; length: number } {
   return { value: arena!.value!, length: arena!.length };
-}
-
-/** What a checkpoint holds of a reference. */
-async function saved(reference: ReferencePolicy): Promise<SafetensorsFile> {
-  return await parseSafetensors(await bytesOf(reference.save()!));
 }
 
 test.withModel("the gradient does not depend on how a step is cut, even through groups", async ({ model, device }) => {
@@ -140,54 +130,6 @@ test.withModel("tokens that the mask leaves out are context and nothing else", a
   reference.dispose();
 });
 
-test.withModel("sync_ref_model moves the reference towards the policy", async ({ model, device }) => {
-  const reference = await frozenReference(device, model, null);
-  const { value, length: n } = arenaOf(model);
-  const before = (await device.read(value)).slice();
-  device.run("add", { a: value, b: value, out: value, n, scale: 0.5 });
-  const policy = (await device.read(value)).slice();
-  reference.sync(0.25);
-  const moved = await frozenReference(device, model, await saved(reference));
-  const read = async () => {
-    // The copy is observed through the log-probabilities of a model that holds it.
-    const groups = [{ promptIds: [1, 2], branches: [[3, 4, 5]] }];
-    return [...Array.from(await moved.logp(groups, 1))];
-  };
-  const found = await read();
-  device.write(value, Float64Array.from(before, (x, i) => 0.75 * x + 0.25 * policy[i]!));
-  const { logp } = await model.forward([{ promptIds: [1, 2], branches: [[3, 4, 5]] }], {
-    temperature: 1,
-    train: false,
-  });
-  for (const [t, x] of logp.entries()) assert.ok(Math.abs(x - found[t]!) < 1e-13);
-  assert.throws(() => adapterOffReference(model).sync(0.5), RgxError);
-  for (const each of [reference, moved]) each.dispose();
-});
-
-Deno.test("with dropout too, the gradient does not depend on how a step is cut", async () => {
-  await withReference(async (device) => {
-    const lora = { ...LORA, dropout: 0.2 };
-    const model = await randomModel(device, tinyConfig(true), { trainable: "lora", lora });
-    const options = { ...OPTIONS, dropout: { seed: 3, pass: 1 } };
-    const whole = await accumulateGradients(model, ROWS, options);
-    const expected = await gradients(model);
-    for (const microBatchSize of [4, 5, 1]) {
-      const cut = await accumulateGradients(model, ROWS, { ...options, microBatchSize });
-      assert.ok(Math.abs(cut.loss - whole.loss) < 1e-13);
-      assertClose(expected, await gradients(model));
-    }
-    const moved = ROWS.map((row) => ({ ...row, promptId: row.promptId + 3 }));
-    const other = await accumulateGradients(model, moved, options);
-    assert.notEqual(other.metrics.entropy, whole.metrics.entropy);
-    assert.notDeepEqual(await gradients(model), expected);
-    await assert.rejects(
-      () => accumulateGradients(model, ROWS, OPTIONS),
-      /lora_dropout needs the key/,
-    );
-    model.dispose();
-  });
-});
-
 test.withModel("skipping the backward pass of groups without advantages is exact", async ({ model }) => {
   const short = await accumulateGradients(model, ROWS, OPTIONS);
   const found = await gradients(model);
@@ -199,33 +141,6 @@ test.withModel("skipping the backward pass of groups without advantages is exact
   // No advantages at all: the gradient is 0.
   await accumulateGradients(model, ROWS.map((row) => ({ ...row, advantage: 0 })), OPTIONS);
   for (const values of (await gradients(model)).values()) assert.ok(values.every((x) => x === 0));
-});
-
-Deno.test("references: the model without adapter, and a frozen copy", async () => {
-  await withReference(async (device) => {
-    const model = await randomModel(device, tinyConfig(false), { trainable: "lora", lora: LORA });
-    const groups = [{ promptIds: [1, 2], branches: [[3, 4, 5], [6]] }];
-    const logp = async (
-      adapter: boolean,
-    ) => [...(await model.forward(groups, { temperature: 1, train: false, adapter })).logp];
-    const start = await logp(true), base = await logp(false);
-    assert.notDeepEqual(start, base);
-    const off = adapterOffReference(model), frozen = await frozenReference(device, model, null);
-    const again = await frozenReference(device, model, await saved(frozen));
-    for (const { name } of model.trainable) {
-      const changed = (await model.readParameter(name)).map((x) => 0.5 * x + 0.1);
-      model.writeParameter(name, changed);
-    }
-    const trained = await logp(true);
-    assert.notDeepEqual(trained, start);
-    assert.deepEqual([...Array.from(await off.logp(groups, 1))], base);
-    assert.deepEqual([...Array.from(await frozen.logp(groups, 1))], start);
-    assert.deepEqual([...Array.from(await again.logp(groups, 1))], start);
-    assert.deepEqual(await logp(true), trained);
-    assert.equal(off.save(), null);
-    for (const reference of [off, frozen, again]) reference.dispose();
-    model.dispose();
-  });
 });
 
 Deno.test("the reference of an earlier version's checkpoint, one tensor of all values, is read", async () => {
@@ -253,28 +168,6 @@ Deno.test("the reference of an earlier version's checkpoint, one tensor of all v
       reference.dispose();
       model.dispose();
     }
-  });
-});
-
-Deno.test("with a reference every row has a gradient, and the policy is unchanged", async () => {
-  await withReference(async (device) => {
-    const model = await randomModel(device, tinyConfig(false), { trainable: "lora", lora: LORA });
-    const options = {
-      ...OPTIONS,
-      settings: { ...SETTINGS, beta: 0.1 },
-      reference: adapterOffReference(model),
-    };
-    const idle = ROWS.map((row) => ({ ...row, advantage: 0 }));
-    const before = await policyLogp(model, ROWS, OPTIONS);
-    const { metrics, loss } = await accumulateGradients(model, idle, options);
-    assert.ok(metrics.kl! > 0);
-    assert.ok(Math.abs(loss - 0.1 * metrics.kl!) < 1e-14);
-    const norms = [...(await gradients(model)).values()].map((g) => Math.hypot(...g));
-    assert.ok(norms.every((norm) => norm > 0));
-    assert.deepEqual(await policyLogp(model, ROWS, OPTIONS), before);
-    const cut = await policyLogp(model, ROWS, { ...OPTIONS, microBatchSize: 3 });
-    cut.forEach((row, i) => assertWithin(row, before[i]!, 1e-12, `row ${i} of a cut batch`));
-    model.dispose();
   });
 });
 

@@ -15,15 +15,6 @@ const text = (schedule: MicroSchedule, steps: number) =>
       schedule.microBatches(k).map(({ generation, slice }) => `${generation}.${slice}`).join(" "),
   );
 
-Deno.test("by default each generation batch is for one step, on-policy", () => {
-  const schedule = make(2, 2, 1);
-  assert.deepEqual(text(schedule, 4), ["0.0 0.1", "1.0 1.1", "2.0 2.1", "3.0 3.1"]);
-  assert.equal(schedule.stepsPerEpoch, 3);
-  assert.equal(schedule.needsOldLogp, false);
-  for (const k of [0, 1, 3, 7]) assert.equal(schedule.inFlight(k), null);
-  assert.equal(schedule.epoch(4), 4 / 3);
-});
-
 Deno.test("a generation batch is cut into SPG slices, which are trained on μ times", () => {
   assert.deepEqual(text(make(1, 2, 2), 5), ["0.0", "0.1", "0.0", "0.1", "1.0"]);
   assert.deepEqual(text(make(2, 4, 1), 3), ["0.0 0.1", "0.2 0.3", "1.0 1.1"]);
@@ -31,12 +22,6 @@ Deno.test("a generation batch is cut into SPG slices, which are trained on μ ti
   assert.deepEqual(make(2, 4, 1).inFlight(1), { generation: 0, position: 2 });
   assert.deepEqual(make(1, 2, 2).inFlight(7), { generation: 1, position: 3 });
   assert.equal(make(1, 2, 2).inFlight(8), null);
-});
-
-Deno.test("a step may take several generation batches", () => {
-  const schedule = make(4, 2, 1, 6);
-  assert.deepEqual(text(schedule, 2), ["0.0 0.1 1.0 1.1", "2.0 2.1 3.0 3.1"]);
-  assert.equal(schedule.needsOldLogp, false);
 });
 
 Deno.test("the last step of an epoch takes what is left", () => {

@@ -6,7 +6,7 @@ import { createWasmDevice } from "../../kernels/devices/wasm/device.ts";
 import { bytesOf } from "../../models/folder_testing.ts";
 import { parseSafetensors } from "../../models/formats/safetensors/safetensors.ts";
 import { parameterBytes } from "../../models/network/counted_network.ts";
-import { countedBytes, randomModel, withReference } from "../../models/testing.ts";
+import { countedBytes, randomModel, tinyConfig, withReference } from "../../models/testing.ts";
 import { AdamW } from "./optimizer.ts";
 import {
   fillGradients,
@@ -90,20 +90,53 @@ Deno.test("8-bit moments and bfloat16 weights stay near the steps in floats", as
   }, "f32");
 });
 
-Deno.test("a checkpoint of another optimizer is refused with what to set", async () => {
+Deno.test("a gradient that is not finite changes nothing, not even the moments", () =>
+  withReference(async (device) => {
+    const model = await randomModel(device, tinyConfig(true), { trainable: "full" });
+    const optimizer = new AdamW(device, model, SETTINGS);
+    fillGradients(device, model, 1);
+    await stepWith(optimizer, 0.01);
+    const before = await values(model), state = await bytesOf(optimizer.save());
+    for (const bad of [NaN, Infinity]) {
+      fillGradients(device, model, 2);
+      device.write(model.trainable[0]!.grad!.view(0, 1), [bad]);
+      const { applied, gradNorm } = await stepWith(optimizer, 0.01);
+      assert.equal(applied, false);
+      assert.ok(!Number.isFinite(gradNorm));
+    }
+    assert.deepEqual(await values(model), before);
+    assert.deepEqual(await bytesOf(optimizer.save()), state);
+    optimizer.dispose();
+    model.dispose();
+  }));
+
+Deno.test("a checkpoint of another optimizer or model is refused with what to set", async () => {
   await withReference(async (device) => {
+    const sizes = { ...wideConfig, intermediateSize: 32 };
+    const other = await randomModel(device, sizes, { trainable: "full" });
     const model = await randomModel(device, wideConfig, { trainable: "full" });
     const [float, bytes] = [KINDS[0]![1], KINDS[1]![1]].map((kind) =>
       new AdamW(device, model, { ...SETTINGS, kind })
     );
-    const saved = await parseSafetensors(await bytesOf(float!.save()), "optimizer.safetensors");
-    await assert.rejects(
-      () => bytes!.load(saved),
-      (error: RgxError) =>
-        /optimizer\.safetensors: "m\..*" is F32, this run holds it as U8/.test(error.message) &&
-        /training\.optim/.test(error.advice!),
-    );
-    for (const it of [float!, bytes!]) it.dispose();
-    model.dispose();
+    const foreign = new AdamW(device, other, SETTINGS);
+    for (
+      const [from, into, message, advice] of [
+        [
+          float!,
+          bytes!,
+          /^optimizer\.st: "m\..*" is F32, this run holds it as U8/,
+          /training\.optim/,
+        ],
+        [foreign, float!, /^optimizer\.st: .*mlp\.down_proj/, /./],
+      ] as const
+    ) {
+      const saved = await parseSafetensors(await bytesOf(from.save()), "optimizer.st");
+      await assert.rejects(() => into.load(saved), (error: RgxError) => {
+        assert.match(error.message, message);
+        assert.match(error.advice!, advice);
+        return true;
+      });
+    }
+    for (const it of [float!, bytes!, foreign, model, other]) it.dispose();
   }, "f32");
 });
