@@ -161,7 +161,7 @@ export class BenchmarkRun {
         const share = tokensOf(lines) / (tokens.get(model)! || 1);
         const asked = new Set(lines.map(({ index }) => index));
         models[model.name] = summarize(set.entries, lines, {
-          prompt: promptRecord(model, set, this.#promptTimes(model, set, lines)),
+          prompt: promptRecord(model, set, lines),
           device: [...new Set(lines.map(({ device }) => device))].join("; "),
           overlap: await overlap.count(model.run, set.entries.filter((_, i) => asked.has(i)), {
             model: model.name,
@@ -281,17 +281,6 @@ export class BenchmarkRun {
     return { ...combination, missing };
   }
 
-  /** The different times in the prompts, the earliest first; more than one is warned of. */
-  #promptTimes({ name }: PlannedModel, { label }: TestSet, lines: readonly SampleLine[]): string[] {
-    const times = [...new Set(lines.flatMap(({ prompt_time: time }) => time ?? []))].sort();
-    if (new Set(times.map((time) => time.slice(0, 10))).size > 1) {
-      const message = `${name} was asked ${label} on several days (${times.join(", ")}), and its ` +
-        "chat template may write the date into the prompts";
-      this.emit({ type: "warning", message });
-    }
-    return times;
-  }
-
   /** The known samples of a combination, in the order of the problems. */
   #lines({ set, key }: Combination): SampleLine[] {
     const lines: SampleLine[] = [];
@@ -334,14 +323,14 @@ function failedRequests(
   }));
 }
 
-/** How the questions of a set became prompts. */
+/** How the questions of a set became prompts; of several times in them, the earliest. */
 function promptRecord(
   { settings: { prompt } }: PlannedModel,
   { isOwn }: TestSet,
-  times: readonly string[],
+  lines: readonly SampleLine[],
 ): PromptRecord {
-  const time = times[0] === undefined ? {} : { prompt_time: times[0] };
-  return { ...settingsFor(prompt, isOwn), ...time, from: prompt.from };
+  const [time] = lines.flatMap(({ prompt_time: time }) => time ?? []).sort();
+  return { ...settingsFor(prompt, isOwn), ...(time && { prompt_time: time }), from: prompt.from };
 }
 
 /** The model, with the time that an earlier call in the folder has written into its prompts. */

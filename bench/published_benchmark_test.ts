@@ -4,7 +4,7 @@ import { test } from "../core/testing.ts";
 import { goldenPath } from "../tests/golden.ts";
 import { readDataset } from "../data/dataset_entries.ts";
 import { scoreCompletion, scoreExtracted } from "../data/score_completion.ts";
-import { fewCategories, fewerThanAsked, planTasks, withoutAnswers } from "./plan/task_plan.ts";
+import { fewerThanAsked, planTasks, withoutAnswers } from "./plan/task_plan.ts";
 import { createTestSet } from "./plan/test_set.ts";
 
 Deno.test("GSM8K: every right answer is right in several forms, and a wrong one is wrong", () => {
@@ -131,26 +131,6 @@ test.inFolder("problems without an answer give a warning; without any answer an 
   await assert.rejects(notesFor(null, null), /x\.jsonl: none of its problems has an answer/);
 });
 
-test.inFolder("a warning says when the first problems leave out most categories", async (folder) => {
-  const path = `${folder}/mmlu.jsonl`, tasks = [{ name: "mmlu_pro", path }];
-  const names = ["business", "law", "math", "physics"];
-  const rows = Array.from({ length: 12 }, (_, i) =>
-    JSON.stringify({
-      question: `${i}?`,
-      options: ["a", "b"],
-      answer: "A",
-      category: names[Math.floor(i / 3)],
-    }));
-  await Deno.writeTextFile(path, rows.join("\n"));
-  const notesFor = async (numExamples: number) =>
-    fewCategories(await planTasks({ tasks, numExamples }, 1));
-  assert.deepEqual(await notesFor(5), [
-    "mmlu_pro: its first 5 problems are of 2 of 4 categories (business, law)",
-  ]);
-  assert.deepEqual(await notesFor(9), []);
-  assert.deepEqual(fewCategories(await planTasks({ tasks: ["chain_sum"] }, 1)), []);
-});
-
 test.inFolder("a warning says when a task has fewer questions than the user asked for", async (folder) => {
   const path = `${folder}/x.jsonl`, row = (i: number) => `{"question":"${i % 3}?","answer":"1"}`;
   await Deno.writeTextFile(path, Array.from({ length: 6 }, (_, i) => row(i)).join("\n"));
@@ -177,15 +157,6 @@ test.inFolder("a file of another format is refused with its line and columns", a
   await Deno.writeTextFile(path, "{");
   assert.throws(() => readDataset("math500", path), /x\.jsonl:1: not valid JSON/);
   assert.throws(() => readDataset("math500", `${folder}/none`), /there is no such file/);
-});
-
-test.inFolder("a benchmark measures the test split of a file with several splits", async (folder) => {
-  const path = `${folder}/x.jsonl`;
-  const row = (split: string, i: number) => ({ split, question: `${i} + 1`, answer: `${i + 1}` });
-  const rows = [row("train", 1), row("test", 2), row("train", 3), row("test", 4)];
-  await Deno.writeTextFile(path, rows.map((one) => JSON.stringify(one)).join("\n"));
-  const [set] = await planTasks({ tasks: [{ name: "file", path }] }, 1);
-  assert.deepEqual(set!.entries.map(({ question }) => question), ["2 + 1", "4 + 1"]);
 });
 
 test.inFolder("a published file is known by its columns; a missing one is an error", async (folder) => {

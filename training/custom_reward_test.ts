@@ -3,7 +3,6 @@
  */
 import assert from "node:assert/strict";
 import { test } from "../core/testing.ts";
-import { RgxError } from "../core/errors.ts";
 import { createReferenceDevice } from "../kernels/devices/reference/device.ts";
 import { createRubric } from "../rewards/rubric.ts";
 import {
@@ -56,13 +55,4 @@ test.inFolder("a reward from a file trains; its logs are in metrics and completi
     assert.equal(row["mixed"], tokens % 2 === 0 ? "1" : "odd");
   }
   assert.ok(rows.some((row) => row["mine"] !== 0), "every completion began with an even token");
-});
-
-test.inFolder("a reward file that always fails ends the run with a checkpoint", async (dir) => {
-  await assert.rejects(
-    trainWith("export default () => { throw new Error('never') };", dir, 9),
-    (error) =>
-      error instanceof RgxError && /mine failed on every completion of 3/.test(error.message),
-  );
-  assert.ok((await Deno.stat(`${dir}/run/checkpoint-3`)).isDirectory);
 });

@@ -275,14 +275,7 @@ test.inFolder("ranks that have nothing to do in the passes are told how to divid
         ? { listeners: [(event) => event.type === "warning" && warnings.push(event.message)] }
         : {},
   );
-  assert.match(warnings.join(), /a supervised step has 1 micro-batch, so 1 of 2 ranks wait/);
-  assert.match(warnings.join(), /sft\.per_device_train_batch_size=2 sft\.gradient_accum/);
-  assert.match(warnings.join(), /a step has 1 micro-batch, so 1 of 2 ranks wait/);
-  assert.match(warnings.join(), /batch_size=8 training\.gradient_accumulation_steps=2/);
-});
-
-test.inFolder("fewer prompts than ranks are refused with the number that works", async (dir) => {
-  const [first] = reasons(await onRanks(3, `${dir}/run`, {}));
-  assert.match(first.message, /3 ranks share 2 prompts: 1 would have nothing to generate/);
-  assert.match(first.advice, /Start 2 ranks/);
+  const said = /a step has 1 micro-batch for 2 ranks, .* busy 50 %.* training\.gradient_accumul/;
+  assert.match(warnings.join(), said);
+  assert.match(warnings.join(), /a supervised step has 1 micro-batch for 2 ranks, .* make sft\./);
 });

@@ -92,12 +92,6 @@ const KINDS: Record<string, (model: string) => ConfigChanges> = {
       loss_type: "sapo",
     },
   }),
-  "an adapter from the start": (model) => ({
-    sft: null,
-    lora: ADAPTER,
-    model: { init: null, model_name_or_path: model },
-    training: { beta: 0.05 },
-  }),
   "an adapter beside modules that are trained in full, after a warm start": (model) => ({
     lora: {
       r: 2,
@@ -120,25 +114,10 @@ const KINDS: Record<string, (model: string) => ConfigChanges> = {
     model: { init: null, model_name_or_path: model },
     training: { beta: 0.05 },
   }),
-  "old log-probabilities of sampling": () => ({
-    training: { max_steps: 5, num_iterations: 2, use_rollout_log_probs: true },
-  }),
   "activations of sampling, for the first of two steps": (model) => ({
     lora: ADAPTER,
     model: { init: null, model_name_or_path: model },
     training: { max_steps: 5, num_iterations: 2, use_rollout_activations: true, beta: 0.05 },
-  }),
-  "generations that serve several steps, in the middle of an epoch": () => ({
-    data: { num_examples: 9 },
-    training: {
-      max_steps: 7,
-      num_iterations: 2,
-      steps_per_generation: 3,
-      gradient_accumulation_steps: 2,
-      per_device_train_batch_size: 4,
-      loss_type: "grpo",
-      epsilon: 0.01,
-    },
   }),
   "a step that takes several generations, the best checkpoint at the end": () => ({
     training: {
@@ -164,6 +143,7 @@ const KINDS: Record<string, (model: string) => ConfigChanges> = {
       steps_per_generation: 3,
       dynamic_sampling: true,
       mask_truncated_completions: true,
+      use_rollout_log_probs: true,
       scale_rewards: "batch",
       importance_sampling_level: "sequence",
       use_adaptive_entropy: true,
@@ -174,10 +154,6 @@ const KINDS: Record<string, (model: string) => ConfigChanges> = {
       save_strategy: "epoch",
       gradient_checkpointing: true,
     },
-  }),
-  "no evaluation, one save at the end, checkpoints limited": () => ({
-    eval: { num_examples: 0 },
-    training: { save_steps: 100, save_total_limit: 1 },
   }),
 };
 

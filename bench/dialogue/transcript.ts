@@ -9,7 +9,6 @@ import { appendLine } from "../../core/atomic_file.ts";
 import { jsonObjectOrNull } from "../../core/json_file.ts";
 import { fnv1a } from "../../core/philox.ts";
 import { linesOf } from "../../core/text_file.ts";
-import { RgxError } from "../../core/errors.ts";
 import type {
   Environment,
   EnvironmentCall,
@@ -54,16 +53,10 @@ export interface Exchange extends Place {
   state?: unknown;
 }
 
-/** A line of rgx 0.1 without what was said: by places, hashes of calls and some outcomes. */
-interface OldLine {
-  scene: string;
-  exchanges: Record<string, [hash: string, outcome?: Outcome]>;
-}
-
 /** What is known of a call: its hash, what was said, and the outcome if it is not asked again. */
 interface Known {
   hash: string;
-  said: Exchange["said"] | null;
+  said: Exchange["said"];
   outcome: (Exchange["said"] & { state?: unknown }) | null;
 }
 
@@ -99,10 +92,7 @@ export class Transcript {
   #read(bytes: Uint8Array): void {
     for (const text of linesOf(bytes)) {
       // A line that was cut off has nothing.
-      const line = jsonObjectOrNull(text) as Partial<Exchange & OldLine> ?? {};
-      for (const [at, [hash, outcome = null]] of Object.entries(line.exchanges ?? {})) {
-        this.#known.set(`${line.scene} ${at}`, { hash, said: null, outcome });
-      }
+      const line = jsonObjectOrNull(text) as Partial<Exchange> ?? {};
       if (line.hash === undefined) continue;
       const { hash, said, steady, state } = line as Exchange;
       const outcome = steady ? null : { ...said, ...(state !== undefined && { state }) };
@@ -171,15 +161,11 @@ export class Transcript {
   }
 }
 
-/** The exchanges of a transcript's lines. @throws RgxError for lines without what was said */
-export function exchangesOf(bytes: Uint8Array, path: string): Exchange[] {
+/** The exchanges of a transcript's lines. */
+export function exchangesOf(bytes: Uint8Array): Exchange[] {
   return [...linesOf(bytes)].flatMap((text): Exchange[] => {
     const line = jsonObjectOrNull(text);
-    if (line === null) return [];
-    if (line["said"] !== undefined) return [line as unknown as Exchange];
-    throw new RgxError(`${path}: it has hashes of the calls alone, an older rgx has written it`, {
-      advice: "A run of this version writes transcripts that can be played again.",
-    });
+    return line?.["said"] === undefined ? [] : [line as unknown as Exchange];
   });
 }
 

@@ -131,26 +131,6 @@ categories: [{ category: x, datasets: [{ dataset: file, path: sums.jsonl }] }]
   );
 });
 
-Deno.test("the role of the system prompt is system, developer or user", async () => {
-  const of = async (line: string) =>
-    (await read(`model: a\n${line}\ncategories: [{ category: x, datasets: [gcd] }]`)).options
-      .prompt;
-  assert.equal((await of("system_role: developer"))?.system_role, "developer");
-  assert.equal((await of("developer_role: user"))?.system_role, "user");
-  // The role of the file replaces that of the checkpoint's run.
-  assert.equal((await of("system_role: system"))?.system_role, "system");
-  await assert.rejects(of("system_role: tool"), /:2:14: .*developer or user, found text "tool"/);
-});
-
-Deno.test("an empty system prompt means none, and the instruction stays", async () => {
-  const { options } = await read(`
-model: a
-system_prompt: ""
-categories: [{ category: x, datasets: [gcd] }]
-`);
-  assert.deepEqual(options.prompt, { system_prompt: null });
-});
-
 Deno.test("a configuration of training is refused with its command", async () => {
   await assert.rejects(
     read("model: a\ntraining: { max_steps: 3 }\nrewards: [correctness]\n"),

@@ -22,27 +22,15 @@ test.inFolder("a task is also named by its file, and no task has no problems", a
   }
 });
 
-test.inFolder("a file with the name of a run's data that is gone is asked as that data", async (folder) => {
+test.inFolder("rows that repeat a question are left out with a note", async (folder) => {
   const rows = Array.from({ length: 60 }, (_, i) => `{"question": "${i} + 1 =", "answer": "1"}`);
-  const path = `${folder}/sums.jsonl`;
-  await Deno.writeTextFile(path, rows.join("\n"));
-  const data = { task_name: null, dataset_name: "/nowhere/sums.jsonl" };
-  const run = tinyRunConfig("", { data, eval: { num_examples: 5 } });
-  const tasks = [{ name: "file", path, label: "sums" }];
-  const asked = async (runs: Parameters<typeof planTasks>[2]) =>
-    await planTasks({ tasks, numExamples: 100 }, 1, runs);
-  const sets = await asked([run]);
-  assert.ok(sets[0]!.entries.length < 30, "only what its training held out");
-  assert.match(rowsLeftOut(sets).join(), /a model was trained on it, so \d+ of its 60 questions/);
-  assert.equal((await asked([]))[0]!.entries.length, 60);
-  assert.deepEqual(rowsLeftOut(await asked([])), []);
-  await Deno.writeTextFile(path, [...rows, rows[3]].join("\n"));
-  assert.match(
-    rowsLeftOut(await asked([])).join(),
-    /1 row repeats the question of an earlier one/,
-  );
-  const other = { ...run, data: { ...run.data, dataset_name: "/nowhere/others.jsonl" } };
-  assert.equal((await asked([other]))[0]!.entries.length, 60);
+  const path = `${folder}/sums.jsonl`, tasks = [{ name: "file", path, label: "sums" }];
+  const noted = async (...more: string[]) => {
+    await Deno.writeTextFile(path, [...rows, ...more].join("\n"));
+    return rowsLeftOut(await planTasks({ tasks, numExamples: 100 }, 1)).join();
+  };
+  assert.equal(await noted(), "");
+  assert.match(await noted(rows[3]!), /1 row repeats the question of an earlier one/);
 });
 
 test.inFolder("a data set is asked with the split that a run on it names, or what it held out", async (folder) => {

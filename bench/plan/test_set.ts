@@ -58,8 +58,6 @@ export interface TestSet {
   heldOutOf?: number;
   /** Number of rows of a file that repeat the question of an earlier row; they are left out. */
   repeats?: number;
-  /** Number of categories among all problems of a file, including problems that are not asked. */
-  categories?: number;
   /**
    * Worked examples for few-shot prompts: of another split than the problems. For a task there is
    * one more than a prompt takes, since the problem itself may be among them.
@@ -118,7 +116,6 @@ export function createTestSet(request: TaskRequest, options: TestSetOptions): Te
       category: category ?? "data set",
       isOwn: false,
       entries: distinct((i) => asked[i] ?? null, size),
-      categories: categoriesOf(asked).length,
       shots,
     };
   }
@@ -152,12 +149,6 @@ export function environmentSet(
     entries: Array.from({ length: size }, (_, i) => source.entry("test", i)),
     shots: [],
   };
-}
-
-/** The categories of problems, as the columns of published data sets name them. */
-export function categoriesOf(entries: readonly Entry[]): string[] {
-  const names = entries.map(({ metadata }) => metadata["category"] ?? metadata["subject"]);
-  return [...new Set(names.filter((name) => typeof name === "string"))];
 }
 
 /** Whether this is the name of a registered task or of a data set. */

@@ -2,10 +2,8 @@
  * Shares the work of a benchmark among worker processes, one for each device. Combinations are
  * dealt out in turn; the last ones, fewer than there are workers, are split by problems.
  *
- * When a process dies, the combinations that it had left are tried again in new processes. Those of
- * the model that it was busy with are tried one by one, to find the one that kills. Such a
- * combination gets a new process as long as each process has answered something, and once more
- * without that, since the machine may have been short of memory for a moment. Then it is reported.
+ * When a process dies, each combination that it had left gets a process of its own. If that dies
+ * too, the combination is reported; its answers are kept, and a resume goes on with them.
  */
 import { Interrupted } from "../../core/errors.ts";
 import { LineWriter, readLines } from "../../core/line_pipe.ts";
@@ -27,8 +25,6 @@ export interface WorkerOptions {
 const POLL_MS = 100;
 /** Milliseconds that a process gets to end its computation; its answers are here already. */
 const GRACE_MS = 3000;
-/** Maximum number of processes that are started again for a single combination. */
-const MAX_DEATHS = 10;
 
 /** @throws Interrupted when `shouldStop` returned true */
 export async function runWorkers(
@@ -46,7 +42,7 @@ export async function runWorkers(
   if (failed !== undefined) throw (failed as PromiseRejectedResult).reason;
 }
 
-/** Runs the jobs of one device. A new process replaces one that has ended. */
+/** Runs the jobs of one device. */
 async function runOne(
   jobs: readonly Job[],
   device: string,
@@ -54,27 +50,16 @@ async function runOne(
   emit: OnJobEvent,
   shouldStop: () => boolean,
 ): Promise<void> {
-  const queue: (readonly Job[])[] = jobs.length === 0 ? [] : [jobs];
-  let deaths = 0;
-  for (let some = queue.shift(); some !== undefined; some = queue.shift()) {
-    const died = await runProcess(some, device, options, emit, shouldStop);
-    if (died === null) continue;
-    const { left, busyWith, why } = died;
-    if (some.length === 1) {
-      const hasAnswered = missingSamples(left) < missingSamples(some);
-      if (deaths++ < (hasAnswered ? MAX_DEATHS : 1)) queue.unshift(left);
-      else emit({ type: "failed", job: some[0]!, error: why });
-      continue;
-    }
-    const suspects = left.filter((job) => job.model === busyWith.model);
-    const others = left.filter((job) => job.model !== busyWith.model);
-    queue.unshift(...suspects.map((job) => [job]), ...(others.length === 0 ? [] : [others]));
+  if (jobs.length === 0) return;
+  const died = await runProcess(jobs, device, options, emit, shouldStop);
+  for (const job of died?.left ?? []) {
+    const again = await runProcess([job], device, options, emit, shouldStop);
+    if (again !== null) emit({ type: "failed", job, error: again.why });
   }
 }
 
 interface Died {
   why: string;
-  busyWith: Job;
   /** Jobs that have not failed, with the samples that they still lack. */
   left: Job[];
 }
@@ -111,7 +96,7 @@ async function runProcess(
     }
   }, POLL_MS);
   const answered = new Set<string>(), over = new Set<Job>();
-  let busyWith = jobs[0]!, done = false;
+  let done = false;
   try {
     for await (const lines of readLines(child.stdout)) {
       for (const message of lines.flatMap(parse)) {
@@ -120,8 +105,7 @@ async function runProcess(
           continue;
         }
         const job = jobs[message.job]!;
-        if (message.type === "loading") busyWith = job;
-        else if (message.type === "failed") over.add(job);
+        if (message.type === "failed") over.add(job);
         else if (message.type === "answer") {
           answered.add(`${message.job} ${message.index} ${message.sample}`);
         }
@@ -145,7 +129,7 @@ async function runProcess(
   });
   return left.length === 0
     ? null
-    : { why: `its process ended (${signal ?? `exit code ${code}`})`, busyWith, left };
+    : { why: `its process ended (${signal ?? `exit code ${code}`})`, left };
 }
 
 /** Reads a message; nothing for other text, which a crashing process may print. */

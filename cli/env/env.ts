@@ -270,7 +270,7 @@ export async function replay(path: string, options: FlagsOf<"ENV_REPLAY">): Prom
     throw new UsageError(`the transcript has an environment ${name}, ${config} has ${names}`);
   };
   const exchanges =
-    (await Promise.all(files.map(async (file) => exchangesOf(await Deno.readFile(file), file))))
+    (await Promise.all(files.map(async (file) => exchangesOf(await Deno.readFile(file)))))
       .flat().filter(({ environment }) => environment !== "");
   if (exchanges.length === 0) throw new UsageError(`${path}: no exchange with an environment`);
   const dialogues = [...dialoguesOf(exchanges).values()], different: string[] = [];

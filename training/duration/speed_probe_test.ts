@@ -113,19 +113,6 @@ Deno.test("the speed is that of the run's batches, without the first pass", asyn
   assert.deepEqual(generated, [[64, 128], [64, 128]]);
 });
 
-Deno.test("each measured number depends only on the speed of its operation", async () => {
-  const { speed: before } = await measured(FAST);
-  const ratio = async (change: Partial<Costs>) => {
-    const { speed } = await measured({ ...FAST, ...change });
-    const shares = (["newToken", "trainedRow", "forwardRow"] as const)
-      .map((name) => Math.round(10 * speed[name] / before[name]) / 10);
-    return shares;
-  };
-  assert.deepEqual(await ratio({ step: 4, token: 0.2 }), [2, 1, 1]);
-  assert.deepEqual(await ratio({ forwardRow: 0.01, backwardRow: 0.13 }), [1, 2, 0.5]);
-  assert.deepEqual(await ratio({ first: 100 }), [1, 1, 1]);
-});
-
 Deno.test("the batch is limited by the run's and by the time of a pass", async () => {
   const few = await measured(FAST, { lanes: 3, rows: 2, answerTokens: 5 });
   assert.deepEqual([few.trained.at(-1), few.generated.at(-1)], [128 + 2 * 5, [3, 128]]);
@@ -172,13 +159,4 @@ Deno.test("ends of completions are counted, and a stop request ends the probe", 
   });
   assert.equal(generated.length, 2);
   assert.ok(took < 4000, `${took} ms`);
-});
-
-Deno.test("if the run generates nothing, only training is measured", async () => {
-  const { speed, trained, generated } = await measured(FAST, { generates: false });
-  const { speed: all } = await measured(FAST);
-  assert.deepEqual(generated, []);
-  assert.ok(trained.length > 1);
-  const none = { newToken: 0, forwardRow: 0, sampled: { tokens: 0, ended: 0 } };
-  assert.deepEqual(speed, { trainedRow: all.trainedRow, ...none });
 });

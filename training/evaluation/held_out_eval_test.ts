@@ -139,29 +139,14 @@ test.onWasm("the best checkpoint is linked, kept, and the result of the run", as
   }
 });
 
-test.onWasm("save strategies: the best only, by epochs, never; models alone", async ({ device, dir }) => {
+test.onWasm("a run may save no checkpoint, or models alone", async ({ device, dir }) => {
   const run = async (name: string, training: ConfigChanges["training"]) => {
     const path = `${dir}/${name}`;
-    const { summary } = await trainOn(
-      device,
-      config(path, { max_steps: 4, ...training }, { data: { num_examples: 6 } }),
-      varying,
-    );
-    return { path, saved: checkpoints(path), summary };
+    const { summary } = await trainOn(device, config(path, { max_steps: 4, ...training }), varying);
+    return { path, summary };
   };
   const none = await run("no", { save_strategy: "no" });
-  assert.equal(none.saved, "");
-  assert.equal(none.summary.checkpoint, null);
-  assert.equal((await run("epoch", { save_strategy: "epoch" })).saved, "checkpoint-3 checkpoint-4");
-  const best = await run("best", {
-    save_strategy: "best",
-    eval_strategy: "steps",
-    eval_steps: 1,
-    metric_for_best_model: "eval_reward",
-  });
-  const link = await Deno.readLink(`${best.path}/best`);
-  assert.ok(best.saved.split(" ").at(-1) === link, `${best.saved}, best ${link}`);
-
+  assert.deepEqual([checkpoints(none.path), none.summary.checkpoint], ["", null]);
   const small = await run("small", { save_steps: 2, save_only_model: true });
   const files = Array.from(Deno.readDirSync(`${small.path}/checkpoint-2`), ({ name }) => name);
   assert.ok(files.includes("model.safetensors") && !files.includes("optimizer.safetensors"));

@@ -31,19 +31,6 @@ Deno.test("the bonus is applied only after a step whose entropy was at or below 
   assert.equal(control.applied, 0.01);
 });
 
-Deno.test("a restored state continues; a constant coefficient has no state", () => {
-  const control = new EntropyControl(SETTINGS, null);
-  const again = new EntropyControl(SETTINGS, control.update(2));
-  assert.deepEqual(again.update(0.5), control.update(0.5));
-  const constant = new EntropyControl({ ...SETTINGS, use_adaptive_entropy: false }, null);
-  assert.equal(constant.update(5), null);
-  assert.equal(constant.applied, 0.01);
-  assert.equal(
-    new EntropyControl({ ...SETTINGS, use_adaptive_entropy: false, entropy_coef: 0 }, null).active,
-    false,
-  );
-});
-
 Deno.test("a step without tokens leaves the coefficient as it is", () => {
   const control = new EntropyControl(SETTINGS, null);
   control.update(NaN);

@@ -32,8 +32,6 @@ import { type Lengths, type RunNeeds, type StepSize, stepSize } from "./step_siz
 import { isMatrix, modelTensors } from "../../models/architectures/mod.ts";
 import type { OptimizerKind } from "../step/state_tensors.ts";
 
-const MIN_RANK = 4;
-
 /** Number of training problems whose prompts are encoded to find the longest one. */
 export const MAX_PROMPTS_MEASURED = 256;
 
@@ -300,11 +298,10 @@ export async function planMemory(
   const misfit = bufferMisfit(plan.largestBuffer, device);
   if (peak > room || misfit !== null) {
     const { batches, others } = await fittingSettings(baseSize, (size) => leftBy(sizes, size));
-    const four = inFourBits(), rank = await fittingRank(sizes, (other) => fits(other, baseSize));
+    const four = inFourBits();
     const settings = [
       ...batches,
       ...(four !== null && await fits(four, baseSize) ? ["model.load_in_4bit=true"] : []),
-      ...(rank === null ? [] : [`lora.r=${rank}`]),
       ...others,
     ];
     const other = settings.length > 0 ? null : await smaller(async (model) => {
@@ -332,19 +329,6 @@ export async function planMemory(
     throw new UsageError(misfit!, { advice: adapter + advice });
   }
   return plan;
-}
-
-/** The largest half, quarter, … of the adapter's rank that fits; null where none does. */
-async function fittingRank(
-  sizes: ModelSizes,
-  fits: (sizes: ModelSizes) => Promise<boolean>,
-): Promise<number | null> {
-  const now = Math.max(0, ...sizes.lora.map(({ r }) => r));
-  for (let r = now >> 1; r >= MIN_RANK; r >>= 1) {
-    const lora = sizes.lora.map((placed) => ({ ...placed, r: Math.min(r, placed.r) }));
-    if (await fits({ ...sizes, lora })) return r;
-  }
-  return null;
 }
 
 interface Room {

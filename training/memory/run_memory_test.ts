@@ -6,7 +6,6 @@ import assert from "node:assert/strict";
 import { withFolder } from "../../core/testing.ts";
 import { loadConfig } from "../../configs/load.ts";
 import type { RunConfig } from "../../configs/schema/run_config.ts";
-import { UsageError } from "../../core/errors.ts";
 import { createDevice } from "../../kernels/mod.ts";
 import { assemble } from "../assemble.ts";
 import { type ConfigChanges, tinyRunConfig, varying, weightsOf } from "../testing.ts";
@@ -114,24 +113,6 @@ Deno.test("the supervised part alone does not take more than its plan", async ()
   }
 });
 
-Deno.test("the plan is an upper bound where prompts do not fill the cache's panels", async () => {
-  const init = initOf(64, 128, 4);
-  const { planned, measured } = await take(tinyRunConfig("", {
-    model: { init },
-    sft: null,
-    eval: { num_examples: 5, batch_size: 3 },
-    training: {
-      ...SHORT,
-      gradient_accumulation_steps: 1,
-      steps_per_generation: 2,
-      beta: 0.04,
-      max_completion_length: 33,
-      gradient_checkpointing: false,
-    },
-  }));
-  assert.ok(measured <= planned, `${measured} of ${planned} bytes`);
-});
-
 Deno.test("the measured peak is within 10 % of the plan: kinds of full fine-tuning", async () => {
   const init = initOf(192, 512, 6);
   const taken = [];
@@ -177,16 +158,6 @@ Deno.test("the measured peak is within 10 % of the plan: long completions, activ
     availableBytes: 1.9 * roomy.planned,
   });
   assert.equal(recompute, false);
-});
-
-Deno.test("a run that does not fit is refused with settings that fit", async () => {
-  const config = tinyRunConfig("", { training: { per_device_train_batch_size: 64 } });
-  await assert.rejects(
-    take(config, { availableBytes: 3e6 }),
-    (error) =>
-      error instanceof UsageError && /the run needs .* available/.test(error.message) &&
-      /per_device_train_batch_size=\d+/.test(error.advice ?? ""),
-  );
 });
 
 Deno.test("a model that does not fit is refused before it is created", async () => {

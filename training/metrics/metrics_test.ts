@@ -34,15 +34,6 @@ Deno.test("without the filter, a loss that is not finite makes its mean NaN, als
   assert.deepEqual(filtered.means(), { loss: 1 });
 });
 
-Deno.test("a restored averager continues the saved one", () => {
-  const whole = new MetricAverager();
-  whole.add({ loss: 1 });
-  const restored = new MetricAverager(JSON.parse(JSON.stringify(whole.state())));
-  for (const averager of [whole, restored]) averager.add({ loss: 2 });
-  assert.deepEqual(restored.means(), whole.means());
-  assert.deepEqual(restored.means(), { loss: 1.5 });
-});
-
 Deno.test("records of micro-batches are averaged, and non-finite values become null", () => {
   assert.deepEqual(averageMetrics([{ a: 1 }, { a: 2 }, { a: NaN }]), { a: 1.5 });
   assert.deepEqual(finiteOrNull({ a: NaN, b: -Infinity, c: 0, d: null }), {

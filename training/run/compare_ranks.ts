@@ -8,7 +8,7 @@ import { askedPlaces, placesText } from "../../configs/rank_layout.ts";
 import { sha256Hex } from "../../core/checksums.ts";
 import { programHash } from "../../core/machine/program_hash.ts";
 import { VERSION } from "../../core/version.ts";
-import { checkRankCount } from "./rank_count.ts";
+import { checkRankCount, idleRanks } from "./rank_count.ts";
 import { runReduction } from "../step/run_optimizer.ts";
 import type { Ranks } from "../../cluster/ranks/ranks.ts";
 import type { CausalLM } from "../../models/causal_lm.ts";
@@ -99,26 +99,9 @@ export function rankNotes(
   ranks: number,
   warmStartSteps: number,
 ): string[] {
-  const { training, sft } = options.config, size = options.plannedRanks ?? ranks;
-  if (size === 1) return notesAlone(training, options.model);
-  const note = (what: string, section: string, keys: BatchKeys) => {
-    const { per_device_train_batch_size: rows, gradient_accumulation_steps: count } = keys;
-    if (count >= size) return [];
-    const parts = Array.from({ length: rows }, (_, i) => i + 1)
-      .find((k) => rows % k === 0 && count * k >= size);
-    const advice = parts === undefined
-      ? ""
-      : `; the same batch for all of them: ${section}.per_device_train_batch_size=` +
-        `${rows / parts} ${section}.gradient_accumulation_steps=${count * parts}`;
-    return [
-      `${what} has ${count} micro-batch${count === 1 ? "" : "es"}, so ${size - count} of ${size} ` +
-      `ranks wait during its passes${advice}`,
-    ];
-  };
-  return [
-    ...(sft === null || warmStartSteps === 0 ? [] : note("a supervised step", "sft", sft)),
-    ...(options.phases === "sft" ? [] : note("a step", "training", training)),
-  ];
+  const { config, model, phases, plannedRanks: size = ranks } = options;
+  if (size === 1) return notesAlone(config.training, model);
+  return idleRanks(warmStartSteps === 0 ? { ...config, sft: null } : config, size, phases);
 }
 
 /** Keys that change nothing, because there is one rank. */
@@ -141,8 +124,6 @@ function notesAlone(
     ]),
   ];
 }
-
-type BatchKeys = Record<"per_device_train_batch_size" | "gradient_accumulation_steps", number>;
 
 const hash = (text: string | Uint8Array): string => sha256Hex(text).slice(0, DIGITS);
 

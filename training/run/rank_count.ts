@@ -41,27 +41,21 @@ export function checkRankCount(
   );
 }
 
-/** What leaves ranks idle for a part of each step, and what to set. */
+/** What leaves ranks idle for a part of each step, and what to set. @param phases of the run */
 export function idleRanks(
   { training, sft }: Pick<RunConfig, "training" | "sft">,
   ranks: number,
+  phases: "all" | "sft" = "all",
 ): string[] {
-  const { promptsPerGeneration } = batchSizes(training);
-  const micro = ["micro-batch", "micro-batches"] as const;
-  const keys = "the number of prompts (generation_batch_size / num_generations)";
-  const shared: [step: string, what: readonly [string, string], count: number, keys: string][] = [
-    ["a step", ["prompt", "prompts"], promptsPerGeneration, keys],
-    [
-      "a step",
-      micro,
-      training.gradient_accumulation_steps,
-      "training.gradient_accumulation_steps",
-    ],
-  ];
-  if (sft !== null) {
-    const key = "gradient_accumulation_steps";
-    shared.push(["a supervised step", micro, sft[key], `sft.${key}`]);
+  const micro = ["micro-batch", "micro-batches"] as const, key = "gradient_accumulation_steps";
+  const shared: [step: string, what: readonly [string, string], count: number, keys: string][] = [];
+  if (phases === "all") {
+    const { promptsPerGeneration: prompts } = batchSizes(training);
+    const keys = "the number of prompts (generation_batch_size / num_generations)";
+    shared.push(["a step", ["prompt", "prompts"], prompts, keys]);
+    shared.push(["a step", micro, training[key], `training.${key}`]);
   }
+  if (sft !== null) shared.push(["a supervised step", micro, sft[key], `sft.${key}`]);
   return shared.filter(([, , count]) => count % ranks !== 0).map(([step, what, count, keys]) => {
     const busy = (100 * count / (Math.ceil(count / ranks) * ranks)).toFixed(0);
     return `${step} has ${counted(count, ...what)} for ${ranks} ranks, so ranks are busy ${busy} ` +

@@ -1,11 +1,12 @@
 /**
- * For tests only: a small server of completions with adapters, on the engine of this program, whose
- * answers a test can replace. Runs with the real server are in `tests/commands/rollouts_test.ts`.
+ * For tests only: a server of this program on one thread of the CPU, behind a front that counts its
+ * requests, and whose answers a test can replace.
  */
-import { Buffer } from "node:buffer";
-import { VERSION } from "../../core/version.ts";
+import { dirname } from "node:path";
 import { createDevice } from "../../kernels/mod.ts";
-import { type LoadedModel, loadModel } from "../../models/load_model.ts";
+import { ModelHost } from "../../serve/model_host.ts";
+import { startServer as startReal } from "../../serve/server.ts";
+import { LIMITS } from "../../serve/testing.ts";
 
 export interface TestServer {
   url: string;
@@ -23,103 +24,54 @@ export interface TestServerOptions {
   foreign?: boolean;
 }
 
-/** Starts a server on one thread of the CPU. */
 export async function startServer(
   modelPath: string,
   { foreign = false }: TestServerOptions = {},
 ): Promise<TestServer> {
   const device = await createDevice("wasm", { threads: 1 });
-  const base = await loadModel(modelPath, device);
-  const models = new Map<string, LoadedModel>(), requests: Record<string, unknown>[] = [];
-  const folder = await Deno.makeTempDir({ prefix: "rgx-server-" });
+  const host = await ModelHost.open(modelPath, device, { servedNames: ["base"] });
+  const at = { hostname: "127.0.0.1", port: 0 };
+  const real = startReal(host, {
+    ...at,
+    apiKey: null,
+    cors: null,
+    limits: LIMITS,
+    body: { maxBytes: 2 ** 24, seconds: 10 },
+    adapters: { folders: [dirname(modelPath)], uploads: true, max: 8 },
+    requestSeconds: 60,
+    maxWaiting: 64,
+    onDefect: (error) => console.error(error),
+  });
+  const requests: Record<string, unknown>[] = [], adapters = new Set<string>();
   let count = 0;
-
-  const load = async (request: Request): Promise<Response> => {
-    const { lora_name: name, lora_path, lora_files = {} } = await request.json();
-    const path = lora_path ?? `${folder}/${name}`;
-    await Deno.mkdir(path, { recursive: true });
-    for (const [file, text] of Object.entries(lora_files)) {
-      await Deno.writeFile(`${path}/${file}`, Buffer.from(String(text), "base64"));
-    }
-    if (models.has(name)) return failure(400, `${name} has already been loaded`);
-    models.set(name, await loadModel(modelPath, device, { adapter: path, sharing: base }));
-    return new Response(`Success: LoRA adapter '${name}' added successfully.`);
-  };
-
-  // deno-lint-ignore no-explicit-any -- the bodies of a test's own client
-  const complete = async (body: any): Promise<Response> => {
-    requests.push(body);
-    const loaded = models.get(body.model);
-    if (loaded === undefined) return failure(404, `The model ${body.model} does not exist.`);
-    const [completions] = await loaded.model.generate([{
-      promptId: body.prompt_id ?? 0,
-      firstBranch: body.first_branch ?? 0,
-      firstPosition: body.first_position ?? 0,
-      promptIds: body.prompt,
-      answers: body.answers?.map(([begin, end]: number[]) => ({ begin, end })),
-      n: body.n,
-    }], {
-      maxNewTokens: body.max_tokens,
-      temperature: body.temperature,
-      topP: body.top_p,
-      topK: Math.max(0, body.top_k),
-      minP: body.min_p,
-      repetitionPenalty: body.repetition_penalty,
-      seed: body.seed,
-      eosIds: body.stop_token_ids,
+  const front = Deno.serve({ ...at, onListen: () => {} }, async (request) => {
+    const { pathname } = new URL(request.url), { method } = request;
+    const instead = await self.before(pathname, ++count);
+    if (instead !== null) return instead;
+    if (foreign && pathname === "/version") return failure(404, "Not Found");
+    const body = method === "POST" ? await request.json() : null;
+    if (pathname === "/v1/completions") requests.push(body);
+    const answer = await fetch(real.url + pathname, {
+      method,
+      ...(body === null ? {} : { body: JSON.stringify(body) }),
     });
-    const choices = completions!.map(({ ids, logprobs, finishReason }, index) => ({
-      index,
-      text: "",
-      finish_reason: finishReason,
-      logprobs: { tokens: ids.map((id) => `token_id:${id}`), token_logprobs: logprobs },
-      ...(foreign ? {} : { token_ids: ids }),
-    }));
-    return Response.json({ object: "text_completion", choices: choices.reverse() });
-  };
-
-  const server = Deno.serve(
-    { port: 0, hostname: "127.0.0.1", onListen: () => {} },
-    async (request) => {
-      const { pathname } = new URL(request.url);
-      const instead = await self.before(pathname, ++count);
-      if (instead !== null) return instead;
-      switch (pathname) {
-        case "/version":
-          return foreign ? failure(404, "Not Found") : Response.json({
-            version: VERSION,
-            engine: "rgx",
-            device: device.name,
-          });
-        case "/v1/models":
-          return Response.json({ data: [{ id: "base" }] });
-        case "/v1/load_lora_adapter":
-          return await load(request);
-        case "/v1/unload_lora_adapter": {
-          const { lora_name } = await request.json();
-          models.get(lora_name)?.model.dispose();
-          return models.delete(lora_name) ? new Response("Success") : failure(404, "unknown");
-        }
-        case "/v1/completions":
-          return await complete(await request.json());
-        default:
-          return failure(404, "Not Found");
-      }
-    },
-  );
+    if (answer.ok && pathname === "/v1/load_lora_adapter") adapters.add(body.lora_name);
+    if (answer.ok && pathname === "/v1/unload_lora_adapter") adapters.delete(body.lora_name);
+    if (!foreign || !answer.ok || pathname !== "/v1/completions") return answer;
+    // Other servers have the ids in the texts of the tokens.
+    const { choices, ...rest } = await answer.json();
+    for (const choice of choices) delete choice.token_ids;
+    return Response.json({ ...rest, choices });
+  });
   const self: TestServer = {
-    url: `http://127.0.0.1:${server.addr.port}`,
+    url: `http://127.0.0.1:${front.addr.port}`,
     requests,
-    get adapters() {
-      return new Set(models.keys());
-    },
+    adapters,
     before: () => null,
     async close() {
-      await server.shutdown();
-      for (const { model } of models.values()) model.dispose();
-      base.model.dispose();
+      await front.shutdown();
+      await real.stop(0);
       device.close();
-      await Deno.remove(folder, { recursive: true });
     },
   };
   return self;

@@ -99,7 +99,7 @@ Deno.test("a gradient that is not finite changes nothing, not even the moments",
     const before = await values(model), state = await bytesOf(optimizer.save());
     for (const bad of [NaN, Infinity]) {
       fillGradients(device, model, 2);
-      device.write(model.trainable[0]!.grad!.view(0, 1), [bad]);
+      device.write(model.trainable[0]!.grad!.view(0, 1), Float64Array.of(bad));
       const { applied, gradNorm } = await stepWith(optimizer, 0.01);
       assert.equal(applied, false);
       assert.ok(!Number.isFinite(gradNorm));
