@@ -1,9 +1,8 @@
 /**
- * Products in bfloat16 and attention on a card's matrix units (ops/matmul/webgpu/matrix.wgsl.ts,
- * ops/attention/matrix.wgsl.ts), against the float64 reference. They need a driver with
- * VK_KHR_cooperative_matrix. Mesa's software driver has it from 26.1 on:
- * `tools/testing/lavapipe.sh FOLDER` fetches it, and with RGX_TEST_LAVAPIPE=FOLDER this file starts
- * itself once more with that driver.
+ * Products in bfloat16 on a card's matrix units (ops/matmul/webgpu/matrix.wgsl.ts), against the
+ * float64 reference. They need a driver with VK_KHR_cooperative_matrix. Mesa's software driver has
+ * it from 26.1 on: `tools/testing/lavapipe.sh FOLDER` fetches it, and with
+ * RGX_TEST_LAVAPIPE=FOLDER this file starts itself once more with that driver.
  */
 import assert from "node:assert/strict";
 import { NEEDED, needs } from "../../tests/skipped.ts";
@@ -11,17 +10,9 @@ import { createVulkanDevice, vulkanAdapters } from "../devices/vulkan/device.ts"
 import { hasVulkan } from "../devices/vulkan/testing.ts";
 import type { WebgpuDevice } from "../devices/webgpu/device.ts";
 import { isWebgpuWanted } from "../devices/webgpu/testing.ts";
-import {
-  backwardKeysChoice,
-  backwardQueriesChoice,
-  forwardChoice,
-  MATRIX,
-} from "../ops/attention/choose.ts";
-import type { AttentionBackwardArgs } from "../ops/attention/spec.ts";
 import { roundBf16 } from "../ops/matmul/bf16.ts";
 import { stream, upload } from "../testing.ts";
 import { blockOf, WEIGHT_TYPES } from "../weights/types.ts";
-import { attentionBackwardCases, attentionCases } from "./cases/attention_testing.ts";
 import { productCase } from "./cases/matmul_testing.ts";
 import { type Case, checkCase } from "./runner_testing.ts";
 
@@ -84,30 +75,6 @@ function defineTests(): void {
         assert.ok(error < 2 ** -20, `row ${i}, column ${j}: ${error}`);
       }
     }
-  });
-
-  testUnits("attention and its gradient are float32 on units too", async (device) => {
-    // A kernel takes seconds to compile, and a gradient ten: heads that end within a tile of the
-    // units, and forward also those that fill it.
-    const all = Deno.env.get("RGX_TEST_VULKAN") === "1";
-    for (const test of [...attentionCases(), ...await attentionBackwardCases()]) {
-      const args = test.args as unknown as AttentionBackwardArgs, { headDim, softCap } = args;
-      const isChosen = softCap === undefined &&
-        (headDim === 10 || (headDim === 16 && test.op === "attention"));
-      if (!all && !isChosen) continue;
-      const points = test.op === "attention"
-        ? [forwardChoice]
-        : [backwardQueriesChoice, backwardKeysChoice];
-      device.kernelChoices = Object.fromEntries(
-        points.map((point) => [point.classOf(args, device)!, MATRIX]),
-      );
-      await checkCase(device, test);
-    }
-    const names = device.kernelTimes().map(({ name }) => name).join();
-    for (const name of ["attention.matrix", "queries.matrix", "keys.matrix"]) {
-      assert.ok(names.includes(name), names);
-    }
-    assert.equal(device.allocatedBytes, 0);
   });
 
   testUnits("zeros stay zeros, and infinity and NaN are not hidden", async (device) => {

@@ -164,13 +164,13 @@ ${
 }
 
 /** WGSL: `in_range`, whether a key is in one of the two ranges that a row attends to. */
-export const IN_WINDOW = `
+const IN_WINDOW = `
 fn in_range(key: u32, range: vec4<u32>) -> bool {
   return (key >= range.x && key < range.y) || (key >= range.z && key < range.w);
 }`;
 
 /** WGSL: `part_rows`, the number of rows in each part of `range` rows. */
-export const PARTS = `fn part_rows(range: u32) -> u32 {
+const PARTS = `fn part_rows(range: u32) -> u32 {
   return max(${MIN_PART_ROWS}u, (range + p.parts - 1u) / p.parts);
 }`;
 
@@ -191,10 +191,9 @@ const boundRows = (tileKeys: number) =>
 
 /**
  * WGSL: which tile of keys a workgroup does, and the part of the queries for it.
- * @param ifNone what a workgroup does whose part has no queries
  * @param rowParts see {@link KeyGradientOptions}
  */
-export function keyPart({ m }: Pick<Tiles, "m">, ifNone: string, rowParts = false): string {
+function keyPart({ m }: Pick<Tiles, "m">, rowParts: boolean): string {
   const tile = `number / p.parts / p.kv_heads${rowParts ? ` + p.key_begin / ${m}u` : ""}`;
   const rows = rowParts ? boundRows(m) : `let first = key_tile * ${m}u;
   let last_limit = limits[p.rows + key_tile];`;
@@ -205,7 +204,7 @@ export function keyPart({ m }: Pick<Tiles, "m">, ifNone: string, rowParts = fals
   ${rows}
   let length = part_rows(${end} - ${begin});
   let from_row = ${begin} + piece * length;
-  if (from_row >= ${end}) { ${ifNone} }
+  if (from_row >= ${end}) { return; }
   let queries_end = min(from_row + length, ${end}) * p.per_kv;`;
 }
 
@@ -258,7 +257,7 @@ fn key_number(key: u32, head: u32) -> u32 {
 }
 ${windowed ? ATTENDED + IN_WINDOW : ""}
 ${
-      tiles.main(`${keyPart(tiles, "return;", rowParts)}
+      tiles.main(`${keyPart(tiles, rowParts)}
   ${tiles.matrixRowsOfRows((r) => `key_number(first + ${r}, head)`)}
   ${
         tiles.eachRow((i) =>

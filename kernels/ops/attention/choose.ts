@@ -4,7 +4,6 @@
  */
 import { unknownKernel } from "../common/unknown_kernel.ts";
 import type { ChoicePoint, WebgpuTraits } from "../common/webgpu_op.ts";
-import { unitsForAttention } from "./matrix_attention.ts";
 import { softmaxBytes } from "./softmax.wgsl.ts";
 import {
   type AttentionArgs,
@@ -78,17 +77,13 @@ export function tileNamed(
   return found;
 }
 
-/** The name of the kernel on matrix units, in place of a tile. */
-export const MATRIX = "matrix";
-
-/** The names of the tiles that fit, the rule's first, and of matrix units where they are. */
+/** The names of the tiles that fit, the rule's first. */
 function kernelNames(
   over: Over,
-  args: AttentionArgs,
+  { headDim }: AttentionArgs,
   products: number,
   traits: WebgpuTraits,
 ): string[] {
-  const { headDim } = args;
   const { across, down, each } = attentionTile(traits, over, headDim, products);
   const fitting = CANDIDATES.filter((shape) => {
     if (shape[0] * shape[1] > traits.limits.invocations) return false;
@@ -99,8 +94,7 @@ function kernelNames(
       return false; // it needs too much workgroup memory
     }
   });
-  const units = unitsForAttention(args, products, traits) === null ? [] : [MATRIX];
-  return [...new Set([...[[across, down, each] as const, ...fitting].map(tileName), ...units])];
+  return [...new Set([[across, down, each] as const, ...fitting].map(tileName))];
 }
 
 const sizeClass = (n: number) => 2 ** Math.ceil(Math.log2(n));

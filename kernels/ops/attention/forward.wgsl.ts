@@ -45,11 +45,12 @@ export const segmentColumn = (s: string, column: keyof typeof SEGMENT) =>
   `segments[${s} * ${SEGMENT.columns}u + ${SEGMENT[column]}u]`;
 
 /**
- * WGSL: which queries a workgroup does, and the keys that they attend to. The workgroups go through
- * the queries from the last to the first: within a segment the last ones have the most keys, and
- * the longest work should not begin last.
+ * WGSL: which queries a workgroup does, the keys that they attend to, and the rows of the tile that
+ * an invocation has. The workgroups go through the queries from the last to the first: within a
+ * segment the last ones have the most keys, and the longest work should not begin last.
  */
-export function tileOfQueries({ m, n }: Pick<Tiles, "m" | "n">, keyParts = false): string {
+export function queryTile(tiles: Tiles, keyParts = false): string {
+  const { m, n } = tiles;
   const bound = (row: string) => keyParts ? `clamp(${row}, p.key_begin, p.key_end)` : row;
   return `let head = number % p.kv_heads;
   let first = (p.count - 1u - number) / p.kv_heads * ${m}u;
@@ -60,12 +61,7 @@ export function tileOfQueries({ m, n }: Pick<Tiles, "m" | "n">, keyParts = false
   let span_begin = ${bound("attended(p.row_begin + first / p.per_kv, true).z")};
   let span_end = ${bound("p.row_begin + (queries_end - 1u) / p.per_kv + 1u")};
   let prefix_tiles = (prefix_end - prefix_begin + ${n - 1}u) / ${n}u;
-  let key_tiles = prefix_tiles + (span_end - span_begin + ${n - 1}u) / ${n}u;`;
-}
-
-/** WGSL: the same, and the rows of the tile that an invocation has. */
-export function queryTile(tiles: Tiles, keyParts = false): string {
-  return `${tileOfQueries(tiles, keyParts)}
+  let key_tiles = prefix_tiles + (span_end - span_begin + ${n - 1}u) / ${n}u;
   ${tiles.matrixRowsOfRows((r) => `query_number(first + ${r}, queries_end, head)`)}
   ${
     tiles.eachRow((i) =>

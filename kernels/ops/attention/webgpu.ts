@@ -23,18 +23,9 @@ import {
   backwardKeysChoice,
   backwardQueriesChoice,
   forwardChoice,
-  MATRIX,
   tileNamed,
 } from "./choose.ts";
 import { attentionSpec, capValue } from "./forward.wgsl.ts";
-import {
-  matrixAttention,
-  matrixKeyGradient,
-  matrixQueryGradient,
-  type SplitOperands,
-  splitOperands,
-  unitsForAttention,
-} from "./matrix_attention.ts";
 import type { AttentionArgs, AttentionBackwardArgs, AttentionForwardArgs } from "./spec.ts";
 import { addSinks } from "./sinks.wgsl.ts";
 import { Tiles, type TileShape } from "./tiles.wgsl.ts";
@@ -66,20 +57,16 @@ function gradientParts(rows: number, elements: number, bindingElements: number):
   return Math.max(1, Math.min(MAX_PARTS, Math.ceil(rows / MIN_PART_ROWS), fitting));
 }
 
-/** What was chosen: a tile, matrix units, or nothing. */
-function chosenKernel<Args>(
+/** The tile that was chosen, by a name of this version or an earlier one; none: the rule's. */
+function chosenTile<Args>(
   point: ChoicePoint<Args>,
   args: Args,
   ctx: WebgpuContext,
-): TileShape | typeof MATRIX | undefined {
+): TileShape | undefined {
   const name = ctx.choose(point, args);
-  if (name === null || name === MATRIX) return name ?? undefined;
-  return tileNamed(name.split(" ")[0]!); // earlier versions had tiles with " subgroups"
+  if (name === null || name === "matrix") return undefined;
+  return tileNamed(name.split(" ")[0]!); // "… subgroups"
 }
-
-/** The tile that was chosen; none where matrix units were, which these arguments do not fit. */
-const tileOf = (chosen: TileShape | typeof MATRIX | undefined) =>
-  chosen === MATRIX ? undefined : chosen;
 
 export const attentionWebgpu: WebgpuOp<AttentionForwardArgs> = (args, ctx) => {
   withoutSinks(args, ctx);
@@ -90,21 +77,8 @@ const withoutSinks: WebgpuOp<AttentionForwardArgs> = (args, ctx) => {
   if (args.keys !== undefined) throw new RgxError("attention on webgpu: keys apart from the rows");
   const { heads, kvHeads, headDim, segments, rowSegment } = args;
   const width = heads * headDim, keyWidth = kvHeads * headDim;
-  const chosen = chosenKernel(forwardChoice, args, ctx);
-  const units = chosen === MATRIX ? unitsForAttention(args, 1, ctx) : null;
-  if (units !== null) {
-    const { m, buffers, params } = splitOperands(args, units, ctx);
-    const grid = queryGrid(args, m, args.rows);
-    const table = { segments, row_segment: rowSegment };
-    ctx.dispatch({
-      kernel: matrixAttention(units),
-      buffers: { ...buffers, ...table, outputs: args.out, lses: args.lse },
-      params: { ...grid.params, ...params },
-      groups: grid.count,
-    });
-    return;
-  }
-  const sizes = attentionTile(ctx, "queries", headDim, 1, tileOf(chosen));
+  const tile = chosenTile(forwardChoice, args, ctx);
+  const sizes = attentionTile(ctx, "queries", headDim, 1, tile);
   const { m } = new Tiles(sizes, headDim, 1);
   eachQueryAndKeyPart(args, ctx, ({ queries, keys, keyParts }) => {
     const { count, params } = queryGrid(args, m, queries.rows, queries.begin);
@@ -173,39 +147,17 @@ export const attentionBackwardWebgpu: WebgpuOp<AttentionBackwardArgs> = (args, c
       groups: Math.ceil(count * heads / DELTA_ROWS),
     });
   });
-  const overQueries = chosenKernel(backwardQueriesChoice, args, ctx);
-  const overKeys = chosenKernel(backwardKeysChoice, args, ctx);
-  const units = overQueries === MATRIX || overKeys === MATRIX
-    ? unitsForAttention(args, 2, ctx)
-    : null;
-  const split = units === null ? null : splitOperands(args, units, ctx);
   const inputs = { queries: args.q, keys: args.k, values: args.v, douts: args.dout, stats };
-  queryGradients(args, overQueries === MATRIX ? split : null, tileOf(overQueries), inputs, ctx);
-  keyGradients(args, overKeys === MATRIX ? split : null, tileOf(overKeys), inputs, ctx);
+  queryGradients(args, inputs, ctx);
+  keyGradients(args, inputs, ctx);
 };
 
 type Inputs = Record<"queries" | "keys" | "values" | "douts" | "stats", Tensor>;
 
-/** @param split the operands for matrix units; null: they are not used */
-function queryGradients(
-  args: AttentionBackwardArgs,
-  split: SplitOperands | null,
-  tile: TileShape | undefined,
-  inputs: Inputs,
-  ctx: WebgpuContext,
-): void {
-  const { rows, heads, headDim, segments, rowSegment } = args;
+function queryGradients(args: AttentionBackwardArgs, inputs: Inputs, ctx: WebgpuContext): void {
+  const { heads, headDim, segments, rowSegment } = args;
   const tables = { segments, row_segment: rowSegment };
-  if (split !== null) {
-    const { count, params } = queryGrid(args, split.m, rows);
-    ctx.dispatch({
-      kernel: matrixQueryGradient(split.heads),
-      buffers: { ...split.buffers, stats: inputs.stats, ...tables, dqueries: args.dq },
-      params: { ...params, ...split.params },
-      groups: count,
-    });
-    return;
-  }
+  const tile = chosenTile(backwardQueriesChoice, args, ctx);
   const sizes = attentionTile(ctx, "queries", headDim, 2, tile);
   const { m } = new Tiles(sizes, headDim, 2);
   eachQueryAndKeyPart(args, ctx, (parts) => {
@@ -245,16 +197,11 @@ function boundInputs(
   };
 }
 
-function keyGradients(
-  args: AttentionBackwardArgs,
-  split: SplitOperands | null,
-  tile: TileShape | undefined,
-  inputs: Inputs,
-  ctx: WebgpuContext,
-): void {
+function keyGradients(args: AttentionBackwardArgs, inputs: Inputs, ctx: WebgpuContext): void {
   const { rows, heads, kvHeads, headDim, segments, rowSegment } = args;
-  const sizes = split === null ? attentionTile(ctx, "keys", headDim, 2, tile) : null;
-  const tileKeys = sizes === null ? split!.m : new Tiles(sizes, headDim, 2).m;
+  const tile = chosenTile(backwardKeysChoice, args, ctx);
+  const sizes = attentionTile(ctx, "keys", headDim, 2, tile);
+  const tileKeys = new Tiles(sizes, headDim, 2).m;
   const tiles = Math.ceil(rows / tileKeys);
   const limits = ctx.scratch("u32", rows + tiles, "limits");
   ctx.dispatch({
@@ -291,23 +238,15 @@ function keyGradients(
       const params = { ...queryGrid(args, tileKeys, rows).params, count, parts, ...piece };
       ctx.dispatch({
         groups: count,
-        ...(sizes === null
-          ? {
-            kernel: matrixKeyGradient({ ...split!.heads, windowed }),
-            buffers: { ...split!.buffers, stats: inputs.stats, ...outputs, ...tables },
-            params: { ...params, ...split!.params },
-          }
-          : {
-            kernel: keyGradient({
-              headDim,
-              sizes,
-              windowed,
-              ...(inPieces ? { rowParts: true } : {}),
-              capped: args.softCap !== undefined,
-            }),
-            buffers: { ...boundInputs(args, inputs, { queries, keys }), ...outputs, ...tables },
-            params: { ...params, ...capValue(args) },
-          }),
+        kernel: keyGradient({
+          headDim,
+          sizes,
+          windowed,
+          ...(inPieces ? { rowParts: true } : {}),
+          capped: args.softCap !== undefined,
+        }),
+        buffers: { ...boundInputs(args, inputs, { queries, keys }), ...outputs, ...tables },
+        params: { ...params, ...capValue(args) },
       });
       if (parts === 1) continue;
       ctx.dispatch({

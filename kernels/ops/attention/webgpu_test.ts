@@ -9,8 +9,8 @@ import {
 import { type Case, checkCase } from "../../conformance/runner_testing.ts";
 import type { WebgpuContext } from "../common/webgpu_op.ts";
 import { testOnWebgpu } from "../../devices/webgpu/testing.ts";
-import { attentionTile } from "./choose.ts";
-import type { AttentionArgs } from "./spec.ts";
+import { attentionTile, forwardChoice } from "./choose.ts";
+import type { AttentionArgs, AttentionForwardArgs } from "./spec.ts";
 
 /** The cases of two layouts, one of which is the largest. */
 function twoLayouts(cases: Case[], heads: RegExp): Case[] {
@@ -30,6 +30,17 @@ testOnWebgpu(
     }
   },
 );
+
+testOnWebgpu("kernels of earlier versions are known by their names", {}, async (device) => {
+  const [test] = twoLayouts(attentionCases(), /heads 4,4,16$/);
+  const shape = forwardChoice.classOf(test!.args as unknown as AttentionForwardArgs, device)!;
+  for (const name of ["matrix", "8x16x4 subgroups"]) {
+    device.kernelChoices = { [shape]: name };
+    await checkCase(device, test!);
+  }
+  device.kernelChoices = { [shape]: "no kernel" };
+  await assert.rejects(() => checkCase(device, test!), /there is no tile/);
+});
 
 testOnWebgpu(
   "attention with more queries than one binding holds",
