@@ -4,7 +4,7 @@
  * with their own defaults.
  */
 import { UsageError } from "../../core/errors.ts";
-import { isOfOpenRlhf, withOpenRlhfKeys } from "./openrlhf/command_line.ts";
+import { isOfOpenRlhf, withOpenRlhfKeys } from "./openrlhf_flags.ts";
 
 const FLAGS = new Map([
   ["--config", "a file"],
@@ -78,75 +78,30 @@ async function exists(path: string): Promise<boolean> {
   return await Deno.stat(path).catch(() => null) !== null;
 }
 
-const COMMANDS = `
-trl grpo --config FILE … | grpo | rgx train FILE … | the same flags; --config FILE is taken too, and
-  so is a command line without a file
-trl sft --config FILE … |  | rgx sft FILE … | keys without a section are those of the section sft
-trl vllm-serve --model NAME | vllm-serve | rgx serve MODEL --allow-adapter-upload | use_vllm with
-  vllm_mode: server samples there; adapters are sent after each step
-trl dpo --config FILE … |  | rgx dpo FILE … | keys of DPOConfig without a section are understood
-trl rloo --config FILE … | rloo | rgx train FILE training.advantage_estimator=rloo | each completion
-  beside the mean reward of the others of its prompt
-trl kto, reward | kto reward |  | rgx trains with GRPO and its variants (rgx train), on preferences
-  (rgx dpo), and supervised (rgx sft)
-trl env |  | rgx doctor | what this machine offers
-accelerate launch, torchrun | launch | rgx train FILE … --ranks N | several processes through MPI,
-  to the bits of one; rgx slurm --nodes writes a job
-accelerate launch src/open_r1/grpo.py --config FILE |  | rgx train FILE … | the names in
-  reward_funcs are open-r1's
-axolotl train FILE | axolotl | rgx train FILE … | a file with rl: grpo; axolotl vllm-serve is rgx
-  serve MODEL --allow-adapter-upload
-train.py FILE, train_grpo.py --config-path FOLDER --config-name NAME | train.py train_grpo
-  train_grpo.py | rgx train FILE … | the same overrides; --config-path and --config-name are taken
-  too
-run_training.py --model-name NAME … | run_training run_training.py | rgx train gsm8k … | the same
-  flags; the recipe has that script's values
-generate_slurm.py FILE ACCOUNT … | generate_slurm generate_slurm.py | rgx slurm FILE ACCOUNT … | the
-  same flags; defaults of your site stand in the section slurm of FILE
-benchmark_models_parallel.py | benchmark_models_parallel benchmark_models_parallel.py | rgx bench
-  --models … --tasks … | rgx slurm bench writes the job, which reads TASKS, MODELS, NUM_EXAMPLES and
-  NUM_GPUS
-plot_benchmark.py FILES … | plot_benchmark plot_benchmark.py | rgx plot FILES … | the same flags
-python -m verl.trainer.main_ppo … | main_ppo ppo | rgx train … | the same overrides, +key and ~key
-  too; without a file verl's own defaults stand below
-python3 -m openrlhf.cli.train_ppo_ray --pretrain NAME --prompt_data NAME … | train_ppo_ray | rgx
-  train --pretrain NAME --prompt_data NAME … | the same flags, older and newer ones, with the
-  rewards
-python -m verl.model_merger merge --local_dir FOLDER, load_fsdp_to_hf.py FOLDER NEW | merge
-  model_merger load_fsdp_to_hf load_fsdp_to_hf.py | rgx convert FOLDER --output NEW | FSDP's parts
-  as a Hugging Face folder
-upload_checkpoint_to_hf.py --checkpoint-dir FOLDER …, hf upload | upload_checkpoint_to_hf
-  upload_checkpoint_to_hf.py hf | rgx upload FOLDER --repo-id NAME | the same flags; hf_upload and
-  push_to_hub upload after a run
-trackio show, tensorboard, wandb | trackio show tensorboard wandb | rgx dashboard | runs live in a
-  browser; report_to writes the files of these programs too
-reasoning_gym.create_dataset(NAME, seed=1, size=9) | create_dataset | rgx tasks sample NAME --seed 1
-  --size 9 | rgx's own questions; rgx tasks export writes files
-score_answer | score_answer | rgx score | entries of reasoning-gym, one in a line, with the answers
-reasoning-gym's eval.py and evaluate_model.py --config FILE | evaluate_model evaluate_model.py
-  eval.py | rgx eval --config FILE | the same file, flags and reports; rgx bench --entries asks
-  reasoning-gym's own questions
-lm_eval --model … --tasks … | lm_eval lm-eval | rgx serve MODEL | lm_eval asks the server:
-  docs/lm-eval.md
-`;
-
-export interface ForeignCommand {
-  theirs: string;
-  typed: readonly string[];
-  ours: string | null;
-  note: string;
-}
-
-export const FOREIGN_COMMANDS: readonly ForeignCommand[] = COMMANDS.trim().replace(/\n +/g, " ")
-  .split("\n").map((line) => {
-    const [theirs, typed, ours, note] = line.split("|").map((part) => part.trim());
-    const words = typed!.split(" ").filter((word) => word !== "");
-    return { theirs: theirs!, typed: words, ours: ours === "" ? null : ours!, note: note! };
-  });
+/** What is typed in rgx in place of commands of other programs; docs/coming_from.md explains it. */
+export const FOREIGN_COMMANDS = `
+rgx train FILE … | grpo axolotl train.py train_grpo train_grpo.py
+rgx train … | main_ppo ppo
+rgx train --pretrain NAME --prompt_data NAME … | train_ppo_ray
+rgx train gsm8k … | run_training run_training.py
+rgx train FILE … --ranks N | launch
+rgx train FILE training.advantage_estimator=rloo | rloo
+rgx train, rgx dpo or rgx sft | kto reward
+rgx serve MODEL --allow-adapter-upload | vllm-serve
+rgx serve MODEL | lm_eval lm-eval
+rgx slurm FILE ACCOUNT … | generate_slurm generate_slurm.py
+rgx bench --models … --tasks … | benchmark_models_parallel benchmark_models_parallel.py
+rgx plot FILES … | plot_benchmark plot_benchmark.py
+rgx convert FOLDER --output NEW | merge model_merger load_fsdp_to_hf load_fsdp_to_hf.py
+rgx upload FOLDER --repo-id NAME | upload_checkpoint_to_hf upload_checkpoint_to_hf.py hf
+rgx dashboard | trackio show tensorboard wandb
+rgx tasks sample NAME --seed 1 --size 9 | create_dataset
+rgx score | score_answer
+rgx eval --config FILE | evaluate_model evaluate_model.py eval.py
+`.trim().split("\n").map((line) => line.split(" | ") as [ours: string, typed: string]);
 
 /** The advice for a command of another program; null for any other word. */
 export function foreignCommandHint(word: string): string | null {
-  const found = FOREIGN_COMMANDS.find(({ typed }) => typed.includes(word));
-  if (found === undefined) return null;
-  return found.ours === null ? found.note : `write ${found.ours} (${found.note})`;
+  const found = FOREIGN_COMMANDS.find(([, typed]) => typed.split(" ").includes(word));
+  return found === undefined ? null : `write ${found[0]} (docs/coming_from.md)`;
 }

@@ -4,48 +4,16 @@
  * set. Tasks have the key `datasets` too, and `path` tells the two lists apart.
  */
 import { type ConfigNode, isNull, type Json, nearness, nodeAt, toJson } from "../documents/node.ts";
-import { NO_EFFECT, NOT_YET, type Translation } from "./translation.ts";
+import { NO_EFFECT, type Translation } from "./translation.ts";
 
-/** The fields of an entry with the data set and its configuration, and what the others do. */
-interface Fields {
-  path: string;
-  config: string;
-  /** Fields without effect, which are taken in silence. */
-  ignored: readonly string[];
-  /** Why a field is refused; `*` is any other. */
-  refused: Readonly<Record<string, string>>;
-}
-
-const TRL: Fields = {
-  path: "path",
-  config: "name",
-  ignored: [],
-  refused: {
-    data_dir: "write the folder in path",
-    "*": "unknown key NAME (known: path, name, data_files, split, columns)",
-  },
-};
-const COLUMNS = "columns are known by their names";
-const AXOLOTL: Fields = {
-  path: "path",
-  config: "name",
-  ignored: ["ds_type", "trust_remote_code", "preprocess_shards"],
-  refused: {
-    type: "Python is not run: write the rows that it makes into a file (prompt, answer, …), and " +
-      "name that in path",
-    revision: "name the folder of the data",
-    data_dir: "write the folder in path",
-    "*": `${NOT_YET}; ${COLUMNS} (docs/tasks.md)`,
-  },
-};
-const OPEN_R1: Fields = {
-  path: "id",
-  config: "config",
-  ignored: ["columns"],
-  refused: {
-    weight: "weight: all rows are read; max_examples takes only the first ones",
-    "*": "unknown key NAME (known: id, config, split, columns, weight)",
-  },
+/** Fields of an entry that are taken in silence, as they say how rows are read. */
+const IGNORED = ["columns", "ds_type", "trust_remote_code", "preprocess_shards"];
+/** Why other fields are refused. */
+const REFUSED: Readonly<Record<string, string>> = {
+  type: "Python is not run: write the rows that it makes into a file (prompt, answer, …), and " +
+    "name that in path",
+  data_dir: "write the folder in path",
+  weight: "weight: all rows are read; max_examples takes only the first ones",
 };
 const PARTS = ["datasets", "seed", "test_split_size"];
 
@@ -57,16 +25,15 @@ const LIST = "data.tasks", SIZE = "data.test_split_size", MIXTURE = "data.datase
 
 export function translateDatasets(keys: Translation): void {
   const ofAxolotl = keys.given("axolotl.datasets"), mixture = keys.given(MIXTURE);
-  if (ofAxolotl !== undefined) new List(keys, AXOLOTL, "datasets").read(ofAxolotl);
+  if (ofAxolotl !== undefined) readList(keys, ofAxolotl, "datasets");
   translateListOfTrl(keys);
   if (mixture?.kind !== "map") return;
-  const list = new List(keys, OPEN_R1, mixture.foreign ?? MIXTURE);
+  const key = mixture.foreign ?? MIXTURE;
   for (const [name, { node }] of mixture.entries) {
-    if (!PARTS.includes(name)) {
-      list.refuse(node, `unknown key ${name} (known: ${PARTS.join(", ")})`);
-    }
+    if (PARTS.includes(name)) continue;
+    refuse(keys, node, key, `unknown key ${name} (known: ${PARTS.join(", ")})`);
   }
-  list.read(nodeAt(mixture, "datasets") ?? mixture);
+  readList(keys, nodeAt(mixture, "datasets") ?? mixture, key, "id", "config");
   const test = keys.given(`${MIXTURE}.test_split_size`);
   if (test !== undefined) setTestSplit(keys, test);
 }
@@ -82,16 +49,10 @@ function translateListOfTrl(keys: Translation): void {
     return keys.note(size, text, "test_split_size");
   }
   keys.drop(LIST);
-  const named = keys.given("data.dataset_name"), sets = new List(keys, TRL, "datasets");
-  const order = named === undefined ? 1 : nearness(list, named);
-  if (order < 0) {
-    keys.problems.note(list.at, "datasets", "data.dataset_name is written too, and wins");
-  } else if (order === 0 && !list.at.source.isLast) {
-    const text =
-      "dataset_name is written too: give one of the two (datasets: null takes the list " +
-      "away)";
-    sets.refuse(list, text);
-  } else sets.read(list);
+  const named = keys.given("data.dataset_name");
+  if (named !== undefined && nearness(list, named) <= 0 && !list.at.source.isLast) {
+    keys.set("data.dataset_name", "a list", { ...list, foreign: "datasets" });
+  } else readList(keys, list, "datasets");
   // A value of another type is reported where types are checked.
   if (keys.number(SIZE) !== null) setTestSplit(keys, size!);
 }
@@ -105,6 +66,43 @@ function setTestSplit(keys: Translation, size: ConfigNode): void {
   keys.set("data.train_ratio", Number((1 - value).toPrecision(12)), size);
 }
 
+function refuse(keys: Translation, node: ConfigNode, key: string, text: string): null {
+  // The data set is named, so that no second error says that it is missing.
+  keys.problems.incomplete = true;
+  keys.problems.add(node.at, key, text);
+  return null;
+}
+
+/** Sets the data set. Several splits of one data set are read one after the other. */
+function readList(
+  keys: Translation,
+  list: ConfigNode,
+  key: string,
+  path = "path",
+  config = "name",
+): void {
+  const items = list.kind === "list" ? list.items : [];
+  if (items.length === 0) return void refuse(keys, list, key, `expected one data set; ${ONE_SET}`);
+  const sets = items.map((item, i) => readEntry(keys, item, `${key}.${i}`, path, config))
+    .filter((set) => set !== null);
+  if (sets.length < items.length) return;
+  const [first] = sets as [Dataset],
+    id = ({ place, config }: Dataset) => JSON.stringify([place.value, config && toJson(config)]);
+  const other = sets.findIndex((set) => id(set) !== id(first));
+  if (other > 0) {
+    const text = `${items.length} entries, expected one data set; ${ONE_SET}`;
+    return void refuse(keys, items[other]!, key, text);
+  }
+  keys.set("data.dataset_name", first.place.value, first.place);
+  if (first.config !== undefined) {
+    keys.set("data.dataset_config", toJson(first.config), first.config);
+  }
+  const from = sets.find(({ split }) => split !== undefined)?.split;
+  if (from === undefined && sets.length === 1) return;
+  const splits = sets.map(({ split }) => split === undefined ? "train" : toJson(split));
+  keys.set("data.dataset_train_split", splits.join("+"), from ?? items[0]!);
+}
+
 /** The data set that one entry of a list names. */
 interface Dataset {
   place: ConfigNode & { kind: "scalar" };
@@ -112,87 +110,49 @@ interface Dataset {
   split: ConfigNode | undefined;
 }
 
-class List {
-  /** @param key the list's key, for messages */
-  constructor(readonly keys: Translation, readonly fields: Fields, readonly key: string) {}
-
-  refuse(node: ConfigNode, text: string, field = ""): null {
-    // The data set is named, so that no second error says that it is missing.
-    this.keys.problems.incomplete = true;
-    this.keys.problems.add(node.at, this.key + field, text);
-    return null;
+function readEntry(
+  keys: Translation,
+  item: ConfigNode,
+  key: string,
+  of: string,
+  config: string,
+): Dataset | null {
+  const at = (name: string) => {
+    const node = nodeAt(item, [name]);
+    return node === undefined || isNull(node) ? undefined : node;
+  };
+  const path = at(of), files = at("data_files"), split = at("split");
+  if (item.kind !== "map" || (path ?? files) === undefined) {
+    return refuse(keys, item, key, `${of}, the name of the data set, is missing`);
   }
-
-  /** Sets the data set. Several splits of one data set are read one after the other. */
-  read(list: ConfigNode): void {
-    const items = list.kind === "list" ? list.items : [], { keys } = this;
-    if (this.fields !== TRL && (items.length !== 1 || items[0]!.kind !== "map")) {
-      return void this.refuse(list, `expected one data set; ${ONE_SET}`);
-    }
-    const read = items.map((item, i) => this.#entry(item, this.fields === OPEN_R1 ? "" : `.${i}`));
-    const sets = read.filter((set) => set !== null), [first] = sets;
-    if (first === undefined || sets.length < read.length) return;
-    const identity = ({ place, config }: Dataset) =>
-      JSON.stringify([place.value, config === undefined ? null : toJson(config)]);
-    const other = sets.findIndex((set) => identity(set) !== identity(first));
-    if (other > 0) {
-      const text = `${items.length} entries, expected one data set; ${ONE_SET}`;
-      return void this.refuse(items[other]!, text);
-    }
-    const { place, config } = first;
-    keys.set("data.dataset_name", place.value, place);
-    if (config !== undefined) keys.set("data.dataset_config", toJson(config), config);
-    const from = sets.find(({ split }) => split !== undefined)?.split;
-    if (from === undefined && sets.length === 1) return;
-    const splits = sets.map(({ split }) => split === undefined ? "train" : toJson(split));
-    keys.set("data.dataset_train_split", splits.join("+"), from ?? items[0]!);
+  const known = [of, config, "data_files", "split"];
+  for (const [name, { node }] of item.entries) {
+    const isOff = isNull(node) || (name === "weight" && toJson(node) === 1);
+    if (known.includes(name) || IGNORED.includes(name) || isOff) continue;
+    const text = Object.hasOwn(REFUSED, name)
+      ? REFUSED[name]!
+      : `unknown key ${name} (known: ${known.join(", ")}); columns are known by their names`;
+    return refuse(keys, node, `${key}.${name}`, text);
   }
-
-  #entry(item: ConfigNode, key: string): Dataset | null {
-    const { fields, keys: { problems } } = this, of = fields.path;
-    const at = (name: string) => {
-      const node = nodeAt(item, [name]);
-      return node === undefined || isNull(node) ? undefined : node;
-    };
-    const fail = (node: ConfigNode, text: string, name = "") =>
-      this.refuse(node, text, name === "" || key === "" ? key : `${key}.${name}`);
-    const path = at(of), files = at("data_files"), split = at("split");
-    if (item.kind !== "map" || (path ?? files) === undefined) {
-      return fail(item, `${of}, the name of the data set, is missing`);
-    }
-    const known = [of, fields.config, "data_files", "split", ...fields.ignored];
-    for (const [name, { node }] of item.entries) {
-      const isOff = isNull(node) || (name === "weight" && toJson(node) === 1);
-      if (known.includes(name) || isOff) continue;
-      if (fields !== TRL || name !== "columns") {
-        const why = Object.hasOwn(fields.refused, name) ? name : "*";
-        return fail(node, fields.refused[why]!.replace("NAME", () => name), name);
-      }
-      const text = `${NO_EFFECT}: ${COLUMNS}; dataset_prompt_column names that of the prompts`;
-      problems.note(node.at, `${this.key}${key}.${name}`, text);
-    }
-    for (const [name, node] of [[of, path], ["split", split]] as const) {
-      if (node === undefined || typeof toJson(node) === "string") continue;
-      return fail(node, "expected a text", name);
-    }
-    const text = path === undefined ? null : toJson(path) as string;
-    const isFormat = FORMATS.includes(text), file = files === undefined ? text : onlyFile(files);
-    if (files === undefined && isFormat) {
-      return fail(item, `${text} is a format: data_files names the file`);
-    }
-    if (file === null) {
-      return fail(files!, "expected one file: join the files into one", "data_files");
-    }
-    if (files !== undefined && text !== null && !isFormat) {
-      const inside = `hf://datasets/${text}/${file}`;
-      const advice =
-        `write the file in path: ${inside}, or where ${text} is a folder ${text}/${file}`;
-      return fail(files, advice, "data_files");
-    }
-    const foreign = fields === TRL ? { foreign: "datasets" } : {};
-    const place = { kind: "scalar" as const, value: file, at: (files ?? path)!.at, ...foreign };
-    return { place, config: at(fields.config), split };
+  for (const [name, node] of [[of, path], ["split", split]] as const) {
+    if (node === undefined || typeof toJson(node) === "string") continue;
+    return refuse(keys, node, `${key}.${name}`, "expected a text");
   }
+  const text = path === undefined ? null : toJson(path) as string;
+  const isFormat = FORMATS.includes(text), file = files === undefined ? text : onlyFile(files);
+  if (files === undefined && isFormat) {
+    return refuse(keys, item, key, `${text} is a format: data_files names the file`);
+  }
+  const isInside = files !== undefined && text !== null && !isFormat;
+  if (file === null || isInside) {
+    const advice = file === null
+      ? "expected one file: join the files into one"
+      : `write the file in path: hf://datasets/${text}/${file}, or ${text}/${file} of a folder`;
+    return refuse(keys, files!, `${key}.data_files`, advice);
+  }
+  const foreign = of === "path" ? { foreign: "datasets" } : {};
+  const place = { kind: "scalar" as const, value: file, at: (files ?? path)!.at, ...foreign };
+  return { place, config: at(config), split };
 }
 
 /** The one file that `data_files` names: a text, a list with it, or a map with one split. */

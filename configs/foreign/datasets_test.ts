@@ -16,7 +16,7 @@ Deno.test("TRL's list of data sets means the data set that it names", async () =
   assert.deepEqual(await read(one + more), ["d.jsonl", "train[:90%]", 0.9, 0]);
   assert.deepEqual(
     await read("datasets: [{path: json, data_files: {train: d.jsonl}, columns: [prompt]}]\n"),
-    ["d.jsonl", "train", null, 1],
+    ["d.jsonl", "train", null, 0],
   );
   // Several splits of one data set are read one after the other.
   const splits = "datasets: [{path: d.jsonl}, {path: d.jsonl, split: 'test[:5]'}]\n";
@@ -38,7 +38,7 @@ Deno.test("a list of data sets that is not one data set is refused with its line
   const refused: readonly [yaml: string, expected: RegExp][] = [
     ["datasets: [{path: d.jsonl}, {path: e.jsonl}]", /:3:29: datasets: 2 entries, .*join the/],
     ["datasets: [{path: d.jsonl}, {task_name: chain_sum}]", /:3:29: datasets\.1: path, .*missing/],
-    ["datasets: [{path: d.jsonl}]\ndataset_name: e.jsonl", /give one of the two/],
+    ["datasets: [{path: d.jsonl}]\ndataset_name: e.jsonl", /give one of them/],
     ["datasets: [{path: d.jsonl, splt: a}]", /datasets\.0\.splt: unknown key splt \(known/],
     ["datasets: [{path: d.jsonl, data_dir: a}]", /data_dir: write the folder in path/],
     ["datasets: [{path: 3}]", /datasets\.0\.path: expected a text/],

@@ -92,7 +92,7 @@ const CASES: readonly Case[] = [
       "command line: actor_rollout_ref.rollout.val_kwargs.top_p: must be that of training, which " +
       "is 1, or val_kwargs.temperature 0",
       "command line: algorithm.filter_groups.metric: groups are compared by the sum of their " +
-      "rewards (correctness + soft_overlong): write seq_final_reward, or have one reward",
+      "rewards: write seq_final_reward, or have one reward",
     ],
     changes: [
       "actor_rollout_ref.rollout.val_kwargs.top_p=1",

@@ -15,9 +15,11 @@ import { UNSLOTH } from "./unsloth.ts";
 import { VERL } from "./verl/verl.ts";
 
 /**
- * One table for each project. The switches of trackers are also keys of reasoning-gym's scripts.
+ * One table for each project; the rules of an earlier one act first. The switches of trackers are
+ * also keys of reasoning-gym's scripts.
  */
 export const TABLES: readonly ForeignTable[] = [
+  AXOLOTL,
   TRL,
   TRANSFORMERS,
   PEFT,
@@ -25,16 +27,19 @@ export const TABLES: readonly ForeignTable[] = [
   TRACKER_SWITCHES,
   REASONING_GYM,
   OPEN_R1,
-]
-  .concat(AXOLOTL, UNSLOTH, OPENRLHF);
+  UNSLOTH,
+  OPENRLHF,
+];
 
 export const FOREIGN_SPELLINGS = collect((table) => table.obeyed);
 
-/** Spelling → how its value becomes the value of rgx's key. */
-export const VALUE_RULES = collect((table) => table.values);
-
 /** Spelling (flat and in its section) → how a key that rgx does not obey is handled. */
 export const LISTED = collect((table) => table.listed);
+
+/** The beginnings of keys that are listed as a whole, the longest first. */
+const PATTERNS = [...LISTED].filter(([name]) => name.endsWith("*"))
+  .map(([name, key]) => ({ start: name.slice(0, -1), key }))
+  .sort((a, b) => b.start.length - a.start.length);
 
 /** Key that is translated → the keys of rgx that its values set. */
 export const RULES = collect((table) => table.rules);
@@ -46,7 +51,7 @@ export const TRANSLATED_KEYS: Section = {
 };
 
 export interface Listing extends ListedKey {
-  /** Whether the key is in a section that is listed as a whole. */
+  /** Whether the key is one of many that are listed as a whole. */
   readonly isOfSection: boolean;
 }
 
@@ -56,8 +61,9 @@ export function listingOf(path: string): Listing | undefined {
   for (let end = path.length; end > 0; end = path.lastIndexOf(".", end - 1)) {
     const here = path.slice(0, end), found = LISTED.get(here);
     if (found !== undefined) return { ...found, isOfSection: false };
-    const whole = LISTED.get(here.slice(0, Math.max(0, here.lastIndexOf("."))) + ".*");
-    if (whole !== undefined) return { ...whole, isOfSection: true };
+    const section = here.lastIndexOf(".") + 1;
+    const whole = PATTERNS.find(({ start }) => start.length >= section && here.startsWith(start));
+    if (whole !== undefined) return { ...whole.key, isOfSection: true };
   }
   return undefined;
 }

@@ -16,6 +16,7 @@ report_to: trackio | trainer: {logger: [wandb]} | logging.report_to | [wandb]
 trainer: {logger: [wandb]} | report_to: trackio | logging.report_to | [trackio]
 compute_dtype: float32 | fp16: true | training.compute_dtype | float16
 bf16: true | fp16: true | training.compute_dtype | float16
+actor_rollout_ref.actor.optim.warmup_style: cosine | actor_rollout_ref.actor.optim.lr_scheduler_type: constant | training.lr_scheduler_type | constant_with_warmup
 generation_kwargs: {temperature: 0.5} | temperature: 0.7 | training.temperature | 0.7
 actor_rollout_ref.rollout.response_length: 9 | max_tokens: 20 | training.max_completion_length | 20
 rewards: [brevity] | reward: {use_accuracy: true} | rewards.0.name | correctness

@@ -42,8 +42,8 @@ data.dataset_mixture /dataset_mixture: map? -- a mixture of one data set, its \`
 - wandb_run_group: runs have no groups; curves compares any of them
 ~ code_eval_test_batch_size code_eval_scoring_mode parallel_code_exec_per_proc e2b_router_url
   morph_router_url code_provider ioi_provider: the rewards that run code, which are refused
-? benchmarks [[]]: rgx bench asks a model after its training
-? callbacks [[]]: push_to_hub: true with hub_strategy: every_save uploads at each save
+? benchmarks: rgx bench asks a model after its training
+? callbacks: push_to_hub: true with hub_strategy: every_save uploads at each save
 ? overwrite_hub_revision push_to_hub_revision [false]: push_to_hub: true uploads to the branch
   hub_revision
 `,
@@ -51,8 +51,6 @@ data.dataset_mixture /dataset_mixture: map? -- a mixture of one data set, its \`
 
 /** Names of `reward_funcs` that other projects have with another meaning. */
 const SHARED = ["accuracy", "format", "cosine", "repetition_penalty", "length"];
-/** open-r1's default rewards, for a recipe that names none. */
-const DEFAULT_REWARDS = ["accuracy", "format", "tag_count"];
 /** open-r1's defaults of a reward that are not rgx's. */
 const DEFAULT_PARAMETERS: Readonly<Record<string, Readonly<Record<string, number>>>> = {
   soft_overlong_punishment: { max_completion_len: 16384, soft_punish_cache: 4096 },
@@ -63,23 +61,16 @@ const itemsOf = (node: ConfigNode) => node.kind === "list" ? node.items : [node]
 export function translateOpenR1(keys: Translation): void {
   const written = keys.given("rewards");
   const first = PARAMETERS.map(([key]) => keys.given(`training.${key}`)).find(Boolean);
-  if (written === undefined) {
-    if (first === undefined) return;
-    const text = `without reward_funcs, the rewards are open-r1's: ${DEFAULT_REWARDS.join(", ")}`;
-    keys.note(first, text);
-    return setRewards(keys, fromJson(DEFAULT_REWARDS, first.at));
-  }
+  if (written === undefined) return;
   const isRecipe = /(^|\.)reward_funcs$/.test(written.foreign ?? "") &&
     (first !== undefined || itemsOf(written).some((item) => isOfOpenR1Alone(toJson(item))) ||
       keys.given("data.dataset_prompt_column") !== undefined);
   if (isRecipe) return setRewards(keys, written);
   if (first === undefined) return;
-  const text = "is a parameter of a reward in open-r1's reward_funcs; in `rewards` it stands " +
-    "beside the reward's name, as in {name: open_r1_cosine, max_len: 500}";
-  // If the command line replaces the rewards of a recipe, the keys of their parameters remain.
-  const isReplaced = written.at.source.isLast && !first.at.source.isLast;
-  if (isReplaced) keys.note(first, `${NO_EFFECT}: ${text}`);
-  else keys.refuse(first, text);
+  const text =
+    `${NO_EFFECT}: it is a parameter of a reward in open-r1's reward_funcs; in rewards ` +
+    "it stands beside the reward's name, as in {name: open_r1_cosine, max_len: 500}";
+  keys.note(first, text);
 }
 
 function isOfOpenR1Alone(name: Json): boolean {

@@ -45,7 +45,7 @@ Deno.test("bf16 and fp16 of transformers contradict each other, and are switches
   const { notes } = await load(`${START}bf16: true\nfp16: false\n`);
   assert.deepEqual(notes, []);
   await assertErrorsMatch([
-    ["fp16: true\nbf16: true", /fp16: bf16 is true, too: give one of them/],
+    ["fp16: true\nbf16: true", /fp16: bf16 at f\.yaml:6:7 says something else: give one of them/],
     ["bf16: 3", /expected true or false/],
   ], START);
 });

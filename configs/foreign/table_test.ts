@@ -1,35 +1,35 @@
 /** Tables of other projects' keys. */
 import assert from "node:assert/strict";
 import { listingOf } from "./foreign_keys.ts";
-import { ratio, table } from "./table.ts";
+import { table } from "./table.ts";
 
 const MADE = table(
   "X",
   `
 [, training]
 lr = training.learning_rate
-share (ratio) = training.warmup_steps
+seed = training.*
 freq /every: int>=-1? -> >0: training.save_steps; <=0: training.save_strategy=no -- how
   often
+kept: int -> fill training.save_total_limit=4
 - a b: why not
 ~ c: d, which is refused
 ! e ["x", false]: advice: with a colon
 ? f [] [true]: advice
 `,
-  { ratio },
 );
 
 Deno.test("a line of a table is a key in each of its sections, with what becomes of it", () => {
   assert.deepEqual(MADE.obeyed, {
     lr: "training.learning_rate",
-    share: "training.warmup_steps",
+    seed: "training.seed",
     "training.lr": "training.learning_rate",
-    "training.share": "training.warmup_steps",
+    "training.seed": "training.seed",
   });
-  assert.equal(MADE.values["training.share"], ratio);
   const spec = MADE.translated["training.freq"]!;
   assert.deepEqual([spec.doc, spec.aliases], ["how often", ["every"]]);
   assert.equal(spec.type.expected, "an integer ≥ -1 or null");
+  assert.equal(MADE.translated["kept"]!.doc, "training.save_total_limit=4 unless written");
   const set = (value: number) =>
     MADE.rules["freq"]!.filter(({ when }) => when(value)).map((
       { paths, value },
@@ -51,6 +51,8 @@ Deno.test("a line of a table is a key in each of its sections, with what becomes
 Deno.test("the most particular line counts for a key, and a section for the others in it", () => {
   const megatron = "actor_rollout_ref.actor.megatron";
   assert.match(listingOf(`${megatron}.new_name`)!.why, /does its work/);
+  assert.match(listingOf("axolotl.flash_new_name")!.why, /how Axolotl loads/);
+  assert.equal(listingOf("axolotl.flashing"), undefined);
   assert.equal(listingOf(`${megatron}.dtype`)!.isOfSection, true);
   assert.deepEqual(listingOf(`${megatron}.dist_checkpointing_path`)!.kind, "refused");
   assert.equal(listingOf("critic.enable")!.why, "GRPO has no critic");

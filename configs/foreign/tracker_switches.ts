@@ -15,10 +15,11 @@ export const TRACKER_SWITCHES = table(
   "reasoning-gym",
   `
 [logging]
-use_wandb /use_wandb /training.use_wandb: bool? -- report_to with or without wandb
-use_trackio /use_trackio /training.use_trackio: bool? -- report_to with or without trackio
-use_mlflow /use_mlflow: bool? -- report_to with or without mlflow
-use_tensorboard /use_tensorboard: bool? -- report_to with or without tensorboard
+${
+    TRACKERS.map((name) =>
+      `use_${name} /use_${name} /training.use_${name}: bool? -- report_to with or without ${name}`
+    ).join("\n")
+  }
 no_trackio /no_trackio /training.no_trackio: bool -- true: report_to without trackio
 `,
 );

@@ -2,15 +2,12 @@
  * Keys of transformers 5.23: TrainingArguments, GenerationConfig, the arguments of
  * `from_pretrained`, and BitsAndBytesConfig; and of PEFT 0.21's LoraConfig.
  */
-import { nearness } from "../documents/node.ts";
-import { ratio, table, type ValueRule } from "./table.ts";
+import { table } from "./table.ts";
 import type { Translation } from "./translation.ts";
-import { MODEL_LOADING, OWN_KERNELS, STORAGE } from "./trl.ts";
+import { MODEL_LOADING, OWN_KERNELS } from "./trl.ts";
 
 const NOT_DIVIDED =
   "the model is not divided over cards; rgx train CONFIG --ranks N deals the work to several";
-const SPACE = "nothing is uploaded; rgx curves draws the runs of this machine";
-const EXACT = "a resume is exact and a run deterministic either way";
 const NF4 = "4-bit weights are NF4 with double quantisation";
 const QUANTIZED = "weights are quantised at load by model.load_in_4bit=true (NF4) or " +
   "model.load_in_8bit=true; of a quantization_config these and bnb_4bit_* are read";
@@ -24,31 +21,22 @@ const INIT = "model_init_kwargs, training.model_init_kwargs";
 const QUANTIZATION = "quantization, quantization_config, model_init_kwargs.quantization_config, " +
   "training.model_init_kwargs.quantization_config, model.quantization_config";
 
-/** transformers' switch for mixed precision; null = rgx's default. */
-const mixedPrecision: ValueRule = (node) => {
-  if (node.kind !== "scalar" || (typeof node.value !== "boolean" && node.value !== null)) {
-    return "expected true or false";
-  }
-  return { kind: "scalar", value: node.value === true ? "bfloat16" : "float32", at: node.at };
-};
-
 export const TRANSFORMERS = table(
   "transformers",
   `
 []
 torch_dtype model.torch_dtype = model.dtype
-warmup_ratio training.warmup_ratio (ratio) = training.warmup_steps
-bf16 training.bf16 (mixedPrecision) = training.compute_dtype
+warmup_ratio training.warmup_ratio = training.warmup_steps
+training.bf16 /bf16: bool? -> true: training.compute_dtype=bfloat16; false:
+  training.compute_dtype=float32 if !training.fp16
+training.fp16 /fp16: bool? -> true: training.compute_dtype=float16
 no_cuda training.no_cuda = training.use_cpu
 activation_checkpointing training.activation_checkpointing = training.gradient_checkpointing
 evaluation_strategy training.evaluation_strategy = training.eval_strategy
-training.run_name = logging.run_name
-training.project = logging.project
-training.report_to = logging.report_to
+training.run_name training.project training.report_to = logging.*
 num_return_sequences = training.num_generations
 max_new_tokens = training.max_completion_length
 generation.max_prompt_length = training.max_prompt_length
-training.fp16 /fp16: bool? -- compute_dtype: float16
 [quantization, ${INIT}]
 dtype torch_dtype = model.dtype
 [${INIT}]
@@ -56,36 +44,27 @@ rope_scaling rope_parameters = model.rope_scaling
 ${MODEL_LOADING}
 - device_map low_cpu_mem_usage: rgx train CONFIG --device says where the model is
 [${INIT}, ${QUANTIZATION}]
-load_in_4bit = model.load_in_4bit
-load_in_8bit = model.load_in_8bit
+load_in_4bit load_in_8bit = model.*
 [generation, training.generation_config, generation_config]
 num_return_sequences num_generations = training.num_generations
 max_new_tokens max_completion_length = training.max_completion_length
-temperature = training.temperature
-top_p = training.top_p
-top_k = training.top_k
-min_p = training.min_p
-repetition_penalty = training.repetition_penalty
-min_new_tokens = training.min_new_tokens
-stop = training.stop
+temperature top_p top_k min_p repetition_penalty min_new_tokens stop = training.*
+[generation, training.generation_config, generation_config, generation_kwargs,
+  training.generation_kwargs, trl.generation_kwargs]
 ! do_sample [true]: completions of one prompt must differ to be compared; set temperature
 [, training]
-? fsdp ["", [], false]: ${NOT_DIVIDED}
-? fsdp_config parallelism_config [{}]: ${NOT_DIVIDED}
-? deepspeed [""]: ${NOT_DIVIDED}
-? optim_args [""]: AdamW has keys: adam_beta1, adam_beta2, adam_epsilon
-? optim_target_modules [[]]: for other optimizers; lora.target_modules
-? train_sampling_strategy ["random"]: shuffle_dataset alone says the order of prompts, as in TRL's
-  GRPO
-? group_by_length [false]: shuffle_dataset alone says the order of prompts, as in TRL's GRPO
-? trackio_space_id ["trackio"]: ${SPACE}
-? trackio_bucket_id trackio_static_space_id: ${SPACE}
+? fsdp fsdp_config parallelism_config deepspeed ["", false]: ${NOT_DIVIDED}
+? optim_args: AdamW has keys: adam_beta1, adam_beta2, adam_epsilon
+? optim_target_modules: for other optimizers; lora.target_modules
+? train_sampling_strategy group_by_length ["random", false]: shuffle_dataset alone says the order of
+  prompts, as in TRL's GRPO
+? trackio_space_id trackio_bucket_id trackio_static_space_id ["trackio"]: nothing is uploaded; rgx
+  curves draws the runs of this machine
 ! push_to_hub_organization: hub_model_id: ORGANIZATION/NAME
 ? overwrite_output_dir [false] [true]: a run is never overwritten unless rgx train CONFIG --force says
   so
 ! auto_find_batch_size [false]: it would break groups; rgx train CONFIG --dry-run says what fits
-! label_smoothing_factor [0]: it is for supervised losses
-! neftune_noise_alpha: it is for supervised losses
+! label_smoothing_factor neftune_noise_alpha [0]: it is for supervised losses
 - remove_unused_columns label_names length_column_name: rewards get the columns that they read
 - use_liger_kernel liger_kernel_config torch_compile torch_compile_backend torch_compile_mode tf32
   half_precision_backend fp16_backend fp16_opt_level torchdynamo jit_mode_eval use_ipex
@@ -96,33 +75,26 @@ stop = training.stop
   log_on_each_node save_on_each_node log_level_replica: rgx train CONFIG --ranks N takes the steps
   that one process takes; the first rank writes
 - use_mps_device tpu_num_cores tpu_metrics_debug: rgx train CONFIG --device
-- torch_empty_cache_steps: memory is planned before a run starts
-- bf16_full_eval fp16_full_eval: an evaluation computes as training does
-- include_for_metrics include_inputs_for_metrics prediction_loss_only batch_eval_metrics
-  eval_do_concat_batches eval_use_gather_object eval_accumulation_steps use_legacy_prediction_loop:
-  an evaluation samples completions and scores them
-- include_num_input_tokens_seen include_tokens_per_second skip_memory_metrics debug: tokens, times
-  and memory are always in metrics.jsonl
+- bf16_full_eval fp16_full_eval include_for_metrics include_inputs_for_metrics prediction_loss_only
+  batch_eval_metrics eval_do_concat_batches eval_use_gather_object eval_accumulation_steps
+  use_legacy_prediction_loop: an evaluation samples completions as training does, and scores them
 - do_train do_eval do_predict: the command says it: rgx train, rgx bench
-- hub_always_push: a save is not uploaded while another one is
-- dataloader_drop_last dataloader_num_workers dataloader_pin_memory dataloader_persistent_workers
-  dataloader_prefetch_factor dataloader_multiprocessing_context dataloader_in_order: problems are
-  read or made in the process, in the same order always
+- torch_empty_cache_steps include_num_input_tokens_seen include_tokens_per_second skip_memory_metrics
+  debug hub_always_push dataloader_drop_last dataloader_num_workers dataloader_pin_memory
+  dataloader_persistent_workers dataloader_prefetch_factor dataloader_multiprocessing_context
+  dataloader_in_order save_safetensors restore_callback_states_from_checkpoint ignore_data_skip
+  full_determinism enable_jit_checkpoint: it says how transformers does its work
 - logging_dir: training.output_dir holds the logs too
-- save_safetensors: checkpoints are always safetensors
-- restore_callback_states_from_checkpoint ignore_data_skip full_determinism: ${EXACT}
-- enable_jit_checkpoint: SIGTERM, SIGUSR1 and SIGUSR2 always save a checkpoint
 - disable_tqdm: rgx train CONFIG --quiet
 - log_level: rgx train CONFIG --quiet or --verbose
-[, model, ${QUANTIZATION}]
+[, training, model, ${QUANTIZATION}]
 ! bnb_4bit_quant_type ["nf4"]: the 4-bit kernels of all devices hold nf4's levels alone
+- bnb_4bit_quant_storage: 4-bit weights are stored in blocks of rgx's own
 ? use_bnb_nested_quant bnb_4bit_use_double_quant [true] [false]: ${NF4}
 ? bnb_4bit_compute_dtype ["float32"]: training.compute_dtype sets the type of products, also with
   these weights
-[model, ${QUANTIZATION}]
-- bnb_4bit_quant_storage: ${STORAGE}
 []
-! ${QUANTIZATION.replaceAll(",", "")} [{}]: ${QUANTIZED}
+! ${QUANTIZATION.replaceAll(",", "")}: ${QUANTIZED}
 [${QUANTIZATION}]
 ! quant_method ["bitsandbytes"]: ${QUANTIZED}
 ! llm_int8_threshold [6]: 8-bit weights have no outliers apart
@@ -130,7 +102,6 @@ stop = training.stop
 ! llm_int8_enable_fp32_cpu_offload [false]: weights lie on one device
 ! llm_int8_has_fp16_weight [false]: frozen weights are quantised for good
 `,
-  { ratio, mixedPrecision },
 );
 
 /** Section `lora`. The keys that rgx obeys have the same names. */
@@ -139,12 +110,11 @@ export const PEFT = table(
   `
 [, lora]
 ! task_type ["CAUSAL_LM"]: language models are what is trained
-! use_qalora use_bdlora ensure_weight_tying [false]: ${ADAPTER_FORMS}
 ! layers_pattern ["layers", "h", ["layers"], ["h"], []]: lora.layers_to_transform counts the layers of
   the model
-! layer_replication alora_invocation_tokens: ${ADAPTER_FORMS}
-! loftq_config eva_config corda_config lora_ga_config velora_config monteclora_config arrow_config
-  kasa_config [{}]: ${ADAPTER_FORMS}
+! use_qalora use_bdlora ensure_weight_tying layer_replication alora_invocation_tokens loftq_config
+  eva_config corda_config lora_ga_config velora_config monteclora_config arrow_config kasa_config
+  [false]: ${ADAPTER_FORMS}
 ! peft_type ["LORA"]: ${ADAPTER_FORMS}
 ! base_model_name_or_path: model.model_name_or_path
 - runtime_config megatron_config megatron_core: an adapter is trained on one card
@@ -154,16 +124,11 @@ export const PEFT = table(
 `,
 );
 
-/** fp16: true is compute_dtype: float16; false leaves it to bf16. */
-export function translateFp16(keys: Translation): void {
-  const fp16 = keys.node("training.fp16"), path = "training.compute_dtype";
-  if (fp16 === undefined || !keys.isTrue("training.fp16")) return;
-  const there = keys.given(path), isSwitch = /bf16$/.test(there?.foreign ?? "");
-  const isOn = keys.text(path) === "bfloat16";
-  if (isSwitch && isOn && nearness(fp16, there!) === 0) {
-    return keys.refuse(fp16, "bf16 is true, too: give one of them", "training.fp16");
+/** Refuses a ratio of 1 and more, which rgx would read as whole steps. */
+export function checkRatios(keys: Translation): void {
+  for (const section of ["training", "sft", "dpo"]) {
+    const steps = keys.number(`${section}.warmup_steps`), key = steps?.node.foreign ?? "";
+    if (steps === null || !key.endsWith("ratio") || steps.value < 1) continue;
+    keys.refuse(steps.node, `expected a ratio < 1, found ${steps.value}`);
   }
-  // bf16: false only says that it is not bfloat16.
-  if (isSwitch && !isOn) keys.drop(path);
-  keys.set(path, "float16", fp16);
 }

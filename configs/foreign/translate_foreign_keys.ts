@@ -13,14 +13,18 @@ import {
   type Problems,
   toJson,
 } from "../documents/node.ts";
-import { translateAxolotl, translateAxolotlServer } from "./axolotl/axolotl.ts";
+import { translateAxolotl } from "./axolotl/axolotl.ts";
 import { translateDatasets } from "./datasets.ts";
-import { LISTED, listingOf, RULES, TRANSLATED_KEYS } from "./foreign_keys.ts";
+import { listingOf, RULES, TRANSLATED_KEYS } from "./foreign_keys.ts";
 import { translateOpenR1 } from "./open_r1.ts";
-import { translateOpenRlhf, translateOpenRlhfRewards } from "./openrlhf/openrlhf.ts";
+import {
+  translateOpenRlhfBatches,
+  translateOpenRlhfData,
+  translateOpenRlhfRewards,
+} from "./openrlhf/openrlhf.ts";
 import { translateCurriculum, translatePrompts, translateReasoningGym } from "./reasoning_gym.ts";
 import { translateTrackerSwitches } from "./tracker_switches.ts";
-import { translateFp16 } from "./transformers.ts";
+import { checkRatios } from "./transformers.ts";
 import { NO_EFFECT, NOT_YET, Translation } from "./translation.ts";
 import { noteAdapter, translateTrlServer } from "./trl.ts";
 import { noteDefaultsOfUnsloth } from "./unsloth.ts";
@@ -29,17 +33,17 @@ import type { ListedKey } from "./table.ts";
 
 /** The order matters: a later function reads keys that an earlier function sets. */
 const TRANSLATIONS: readonly ((keys: Translation) => void)[] = [
-  translateAxolotlServer,
   (keys) => keys.applyRules(),
   translateAxolotl,
   translateDatasets,
   noteDefaultsOfUnsloth,
-  translateOpenRlhf,
+  translateOpenRlhfData,
+  translateOpenRlhfBatches,
   translateCurriculum,
   translatePrompts,
   noteAdapter,
+  checkRatios,
   translateTrlServer,
-  translateFp16,
   translateVerl,
   translateOpenR1,
   translateReasoningGym,
@@ -82,7 +86,7 @@ function keptIn(map: MapNode, prefix: string): [path: string, entry: MapEntry][]
 /** Whether a map has only keys without effect. Such a map came from another key by `${…}`. */
 function asksForNothing(path: string, node: ConfigNode): boolean {
   return node.kind === "map" &&
-    [...node.entries.keys()].every((name) => LISTED.get(`${path}.${name}`)?.kind === "no effect");
+    [...node.entries.keys()].every((name) => listingOf(`${path}.${name}`)?.kind === "no effect");
 }
 
 /** Projects whose whole configurations are read: their keys share a note for each reason. */
@@ -113,19 +117,15 @@ function reportRefused(key: ListedKey, { keyAt, node }: MapEntry, problems: Prob
   if (key.noted === "any" || key.noted.includes(value)) {
     return problems.note(keyAt, written, withReason(NO_EFFECT, key.why));
   }
-  const neutral = key.neutral.filter((item) => typeof item !== "object" && item !== "");
-  const only = neutral.length === 0 ? "" : ` (only ${neutral.map(showValue).join(", ")})`;
+  const neutral = key.neutral.filter((item) => typeof item !== "object");
+  const only = neutral.length === 0 ? "" : ` (only ${neutral.join(", ")})`;
   problems.add(keyAt, written, withReason(NOT_YET + only, key.why));
 }
 
 function isNeutral(key: ListedKey, value: Json): boolean {
-  if (value === null) return true;
+  if (value === null || ['""', "[]", "{}"].includes(JSON.stringify(value))) return true;
   // A section with `enabled: false` asks for nothing, whatever else it contains.
   if (typeof value === "object" && !Array.isArray(value) && value.enabled === false) return true;
   const text = JSON.stringify(value);
   return key.neutral.some((neutral) => JSON.stringify(neutral) === text);
-}
-
-function showValue(value: Json): string {
-  return typeof value === "string" ? value : JSON.stringify(value);
 }

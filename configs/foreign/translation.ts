@@ -25,12 +25,6 @@ import { fits, type Rule } from "./table.ts";
 export const NO_EFFECT = "accepted, has no effect in rgx";
 export const NOT_YET = "not supported yet by this version";
 
-/** A number, and where it is written. */
-export interface WrittenNumber {
-  value: number;
-  node: ConfigNode;
-}
-
 export class Translation {
   /**
    * @param keys the keys that are translated
@@ -53,7 +47,8 @@ export class Translation {
     return node === undefined || isNull(node) ? undefined : node;
   }
 
-  number(path: string): WrittenNumber | null {
+  /** The number of a key, and where it is written. */
+  number(path: string): { value: number; node: ConfigNode } | null {
     const node = this.node(path);
     if (node?.kind !== "scalar" || typeof node.value !== "number") return null;
     return { value: node.value, node };
@@ -130,26 +125,14 @@ export class Translation {
     this.problems.note(at.at, at.foreign ?? key, text);
   }
 
-  /** Sets a key of rgx that is not written. A written one must have the same number. */
-  same(path: string, value: Json, from: ConfigNode): void {
-    this.prefer(path, value, from);
-    const there = this.number(path);
-    if (there === null || there.value === value || nearness(from, there.node) < 0) return;
-    this.refuse(from, `must be ${path}, which is ${there.value}`);
-  }
-
   /** Sets two keys to the two numbers of a list. */
   setPair(list: ConfigNode, first: string, second: string): void {
-    const values = toJson(list);
-    if (
-      !Array.isArray(values) || values.length !== 2 ||
-      values.some((value) => typeof value !== "number")
-    ) {
-      const text = `expected a list of two numbers, found ${describeNode(list)}`;
-      return this.refuse(list, text, first);
+    const [one, other, ...more] = [toJson(list)].flat();
+    if (one === undefined || other === undefined || more.length > 0) {
+      return this.refuse(list, `expected two numbers, found ${describeNode(list)}`, first);
     }
-    this.set(first, values[0]!, list);
-    this.set(second, values[1]!, list);
+    this.set(first, one, list);
+    this.set(second, other, list);
   }
 
   /**

@@ -1,4 +1,5 @@
 /** Keys of TRL 1.16: GRPOConfig, ModelConfig, ScriptArguments and SFTConfig. */
+import type { ConfigNode } from "../documents/node.ts";
 import { table } from "./table.ts";
 import { NO_EFFECT, type Translation } from "./translation.ts";
 
@@ -7,8 +8,6 @@ const RANKS = "rgx train CONFIG --ranks N trains with several processes";
 const SHORT = "the examples of the warm start are whole problems, none of which is cut or joined";
 const COLUMNS = "the columns are prompt, or question and answer";
 const UNPADDED = "padding is left out of everything";
-/** Why the storage type of 4-bit weights is without effect. */
-export const STORAGE = "4-bit weights are stored in blocks of rgx's own";
 /** Why a choice among kernels is without effect. */
 export const OWN_KERNELS = "rgx has kernels of its own";
 /** Arguments of transformers' `from_pretrained` that ModelConfig has too. */
@@ -29,8 +28,7 @@ const GENERATION_KWARGS =
     "stop_strings=stop seed=generation_seed").split(" ").map((word) => {
       const [name, key = name] = word.split("=");
       return `training.generation_kwargs.${name} /generation_kwargs.${name} ` +
-        `/trl.generation_kwargs.${name}: any a value -> override training.${key} -- ` +
-        `training.${key}, which it overrides`;
+        `/trl.generation_kwargs.${name}: any a value -> override training.${key}`;
     }).join("\n");
 
 export const TRL = table(
@@ -47,25 +45,21 @@ lora_target_parameters lora.lora_target_parameters = lora.target_parameters
 model.model_revision /model_revision /model_init_kwargs.revision
   /training.model_init_kwargs.revision /lora.revision: name? -- a branch, tag or commit of a model of
   the Hub: model_name_or_path: ORG/NAME@REVISION
-data.dataset_config /dataset_config: name? -- a configuration of the data set, which its README
-  lists, or its folder of that name: dataset_name: hf://datasets/ORG/NAME/CONFIGURATION
-data.test_split_size /test_split_size: number>0? -- beside its list \`datasets\`, what
-  data.train_ratio leaves
+data.dataset_config /dataset_config: name? -- a configuration of the data set: hf://datasets/ORG/NAME/IT
+data.test_split_size /test_split_size: number>0? -- beside the list datasets what train_ratio leaves
 ! lora_task_type ["CAUSAL_LM"]: language models are what is trained
 ${GENERATION_KWARGS}
-[generation_kwargs, training.generation_kwargs, trl.generation_kwargs]
-! do_sample [true]: completions of one prompt must differ to be compared; set temperature
 [training]
 use_vllm /use_vllm: bool -> true: generation.backend=openai if ${SERVER}; true: note "${NO_EFFECT}: it
   samples in the process of the training, as vllm_mode colocate does in TRL; vllm_mode: server asks a
   server" if !${SERVER} -- generation.backend: openai
 vllm_mode /vllm_mode: one colocate|server -> !colocate: ${UNUSED} -- only server, with use_vllm
 vllm_server_base_url /vllm_server_base_url: name? -> generation.base_url if training.use_vllm &
-  ${SERVER}; ${UNUSED} -- generation.base_url
+  ${SERVER}; ${UNUSED}
 vllm_server_host /vllm_server_host: name -> !0.0.0.0: ${UNUSED} -- the host of generation.base_url
 vllm_server_port /vllm_server_port: int>=1<=65535 -> !8000: ${UNUSED} -- the port of generation.base_url
 vllm_server_timeout /vllm_server_timeout: number>=0 -> generation.server_timeout if training.use_vllm &
-  ${SERVER}; !240: ${UNUSED} -- generation.server_timeout
+  ${SERVER}; !240: ${UNUSED}
 [, training]
 ? router_aux_loss_coef: the model's config.json says it, beside output_router_logits: true
 ? log_unique_prompts wandb_log_unique_prompts [false] [true]: all completions are kept, with their
@@ -77,7 +71,7 @@ vllm_server_timeout /vllm_server_timeout: number>=0 -> generation.server_timeout
 ! num_processes num_machines [1]: ${RANKS}
 ! accelerate_config ["single_gpu"]: ${RANKS}
 ! reward_model_name_or_path: rewards are functions: rewards: [{name, weight}]
-? model_init_kwargs [{}]: of it dtype, revision, rope_scaling, load_in_4bit and load_in_8bit are read
+? model_init_kwargs: of it dtype, revision, rope_scaling, load_in_4bit and load_in_8bit are read
 - ds3_gather_for_generation ignore_bias_buffers: no weight is divided over ranks
 - pad_to_multiple_of: ${UNPADDED}
 - cache_implementation vllm_model_impl vllm_enable_sleep_mode vllm_group_port
@@ -87,7 +81,6 @@ vllm_server_timeout /vllm_server_timeout: number>=0 -> generation.server_timeout
   vllm_enable_prefix_caching vllm_sleep_level: ${PROCESS}, or by a server that has options of its own
 - vllm_structured_outputs_regex vllm_guided_decoding_regex: completions are not held to a pattern
 - log_multimodal: completions are text alone
-- bnb_4bit_quant_storage: ${STORAGE}
 - cast_lm_head_to_fp32: logits are f32
 [training]
 ! tools: tools of all problems are files at the top: tools: [{path: ./calculator.ts}]
@@ -97,7 +90,7 @@ vllm_server_timeout /vllm_server_timeout: number>=0 -> generation.server_timeout
 ${MODEL_LOADING}
 [, sft]
 ! dataset_text_field ["text"]: ${COLUMNS}
-! dataset_kwargs [{}]: ${COLUMNS}
+! dataset_kwargs: ${COLUMNS}
 ! eos_token: the end token is the tokenizer's
 ! max_length [1024]: ${SHORT}
 ! truncation_mode ["keep_start"]: ${SHORT}
@@ -135,13 +128,13 @@ const SAME = ["lora_alpha", "lora_dropout"];
 export function noteAdapter(keys: Translation): void {
   const lora = keys.node("lora");
   if (lora?.kind !== "map") return;
-  const entries = [...lora.entries].map(([name, { node }]) => ({ name, node }));
-  const first = entries.find(({ node }) => /^lora_/.test(node.foreign ?? ""));
-  const isTrl = ({ name, node }: typeof entries[number]) =>
-    node.at.source === first?.node.at.source &&
-    (SAME.includes(name) || /^lora_/.test(node.foreign ?? ""));
-  if (first === undefined || !entries.every(isTrl)) return;
+  const isTrl = (node: ConfigNode) => /^lora_/.test(node.foreign ?? "");
+  const first = [...lora.entries.values()].map(({ node }) => node).find(isTrl);
+  const isAlone = [...lora.entries].every(([name, { node }]) =>
+    node.at.source === first?.at.source && (SAME.includes(name) || isTrl(node))
+  );
+  if (first === undefined || !isAlone) return;
   const text = "trains an adapter; TRL would train all weights, as use_peft is not written: " +
     "write use_peft: true or false";
-  keys.note(first.node, text);
+  keys.note(first, text);
 }

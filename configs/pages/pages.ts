@@ -6,7 +6,6 @@
  */
 import { leaves } from "../dotted_keys.ts";
 import { AXOLOTL, AXOLOTL_AS_WRITTEN } from "../foreign/axolotl/axolotl.ts";
-import { FOREIGN_COMMANDS } from "../foreign/config_arguments.ts";
 import { FOREIGN_SPELLINGS, listingOf, TABLES, TRANSLATED_KEYS } from "../foreign/foreign_keys.ts";
 import type { ForeignTable, ListedKey } from "../foreign/table.ts";
 import { TRACKER_SWITCHES } from "../foreign/tracker_switches.ts";
@@ -41,15 +40,6 @@ const PARTS: Readonly<Record<string, (of: string) => string>> = {
   section: sectionTable,
   project: projectTables,
   keys: (names) => usedKeys(names.split(/\s+/)),
-  commands: () =>
-    table(
-      ["theirs", "in rgx", ""],
-      FOREIGN_COMMANDS.map(({ theirs, ours, note }) => [
-        code(theirs),
-        ours === null ? "none" : code(ours),
-        note,
-      ]),
-    ),
 };
 
 /** A table of Markdown. The cells may hold any text. */

@@ -21,7 +21,7 @@ const { translated, obeyed, listed } = AXOLOTL_AS_WRITTEN;
 /** The names that files of Axolotl have, without those that are TRL's too. */
 const NAMES: readonly string[] = [
   ...Object.keys(obeyed),
-  ...Object.keys(listed),
+  ...Object.keys(listed).filter((name) => !name.endsWith("*")),
   ...Object.entries(translated).flatMap(([path, { aliases }]) =>
     aliases.length > 0 ? aliases : [path.replace("axolotl.", "")]
   ),
@@ -30,7 +30,8 @@ const NAMES: readonly string[] = [
 /** Whether a key is one that only the section `axolotl` has. */
 export function isKeyOfAxolotl(name: string): boolean {
   const path = `axolotl.${name}`;
-  return [AXOLOTL.listed, translated].some((list) => Object.hasOwn(list, path));
+  return [AXOLOTL.listed, translated].some((list) => Object.hasOwn(list, path)) ||
+    meaningOf(name).kind === "unknown" && ["notObeyed", "prefix"].includes(meaningOf(path).kind);
 }
 
 /** The key by which its files are known. */

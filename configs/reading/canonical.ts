@@ -20,7 +20,7 @@ import {
   withNode,
   without,
 } from "../documents/node.ts";
-import { keptAt, VALUE_RULES } from "../foreign/foreign_keys.ts";
+import { keptAt } from "../foreign/foreign_keys.ts";
 import { WANDB_PROJECT } from "../foreign/tracker_switches.ts";
 import { isKeyOfAxolotl } from "./axolotl_names.ts";
 import { isForeign, meaningOf } from "./key_names.ts";
@@ -105,13 +105,10 @@ class Builder {
       return;
     }
     this.#written.set(path, { spelling: written, at: keyAt, text });
-    const given = absolute(node, written);
-    const value = VALUE_RULES.get(written)?.(given) ?? given;
-    if (typeof value === "string") return this.problems.add(node.at, written, value);
     if (written.endsWith("wandb_project") && !isNull(node)) {
       this.#put(WANDB_PROJECT, keyAt, { kind: "scalar", value: true, at: node.at });
     }
-    const kept = markDeletions(value, written, this.problems);
+    const kept = markDeletions(absolute(node, written), written, this.problems);
     const marked = isForeign(written) ? { ...kept, foreign: node.foreign ?? written } : kept;
     this.#put(path, keyAt, marked, !written.includes("."));
   }

@@ -1,7 +1,7 @@
 /** Commands as those who come from TRL and verl type them. */
 import assert from "node:assert/strict";
 import { test } from "../../core/testing.ts";
-import { FOREIGN_COMMANDS } from "../../configs/foreign/config_arguments.ts";
+import { FOREIGN_COMMANDS, foreignCommandHint } from "../../configs/foreign/config_arguments.ts";
 import { argv } from "../command_line.ts";
 import { rgx, succeeds } from "../support.ts";
 
@@ -44,13 +44,13 @@ test.inFolder("overrides without a file begin with the defaults of verl or TRL",
 });
 
 Deno.test("a command of another program is refused with the command of rgx", async () => {
-  for (const { typed, ours, note } of FOREIGN_COMMANDS) {
-    for (const word of typed) {
-      const { code, err } = await rgx([word, "--model", "m"]);
-      assert.equal(code, 2);
-      assert.ok(err.startsWith(`error: ${word}: a command of another program\nhelp: `), err);
-      assert.ok(err.includes(ours ?? note), err);
-    }
+  const { code, err } = await rgx(["grpo", "--model", "m"]);
+  assert.equal(code, 2);
+  assert.match(err, /^error: grpo: a command of another program\nhelp: write rgx train FILE …/);
+  const page = await Deno.readTextFile(new URL("../../docs/coming_from.md", import.meta.url));
+  for (const [ours, typed] of FOREIGN_COMMANDS) {
+    assert.ok(page.includes(ours.split(",")[0]!), ours);
+    for (const word of typed.split(" ")) assert.ok(foreignCommandHint(word)?.includes(ours), word);
   }
   assert.match((await rgx(["trian"])).err, /unknown command 'trian'/);
 });

@@ -1,22 +1,14 @@
 /**
  * Flags of OpenRLHF's train_ppo_ray (releases 0.8 and 0.9) as keys of a section `openrlhf`.
- * `command_line.ts` puts them there, also the newer names in groups (main of 2026-08-13), which
+ * `openrlhf_flags.ts` puts them there, also the newer names in groups (main of 2026-08-13), which
  * mean the same.
  */
-import { table, type ValueRule } from "../table.ts";
+import { table } from "../table.ts";
 import type { Translation } from "../translation.ts";
 
 const NO_KL = "KL is no part of the reward: write --use_kl_loss --kl_estimator k3, or " +
   "--init_kl_coef 0";
 const K3 = "KL is estimated by k3 here: write --kl_estimator k3";
-const REWARD = "rewards=[correctness], or a file, rewards=[{path: ./mine.ts}]; one of Python, " +
-  "{path: ./mine.py, function: name}, runs with --allow-python";
-
-/** A list with `all-linear` alone means the word `all-linear`. */
-const linear: ValueRule = (node) => {
-  const [only] = node.kind === "list" && node.items.length === 1 ? node.items : [];
-  return only?.kind === "scalar" && only.value === "all-linear" ? only : node;
-};
 
 export const OPENRLHF = table(
   "OpenRLHF",
@@ -39,34 +31,26 @@ adam_eps = training.adam_epsilon
 eps_clip = training.epsilon
 dual_clip = training.delta
 entropy_loss_coef = training.entropy_coef
-temperature = training.temperature
-top_p = training.top_p
-seed = training.seed
-gradient_checkpointing = training.gradient_checkpointing
+temperature top_p seed gradient_checkpointing logging_steps = training.*
 load_in_4bit = model.load_in_4bit
 save_path = training.output_dir
 max_ckpt_num = training.save_total_limit
-logging_steps = training.logging_steps
 wandb_run_name = logging.run_name
 dynamic_filtering = training.dynamic_sampling
 prompt_data: name? -- data.dataset_name; one set of prompts
 label_key: name? -> !answer|final_answer|solution: refuse "{openrlhf.label_key}: the column of the
   right answer is named answer, final_answer or solution: rename it" -- only answer, final_answer or solution, which is the right answer's column
-apply_chat_template: bool? -> true: data.prompt_format=chat; false: data.prompt_format=plain --
-  data.prompt_format: chat; without it plain
-max_samples: int>=1? -> <100000000: data.max_examples -- data.max_examples
+apply_chat_template: bool? -> true: data.prompt_format=chat; false: data.prompt_format=plain
+max_samples: int>=1? -> <100000000: data.max_examples
 max_len: int>=2? -- what it leaves is training.max_prompt_length
-rollout_batch_size: int>=1? -- prompts of a generation: training.generation_batch_size /
-  num_generations
-train_batch_size: int>=1? -- completions of an optimizer step: per_device_train_batch_size ·
-  gradient_accumulation_steps
+rollout_batch_size: int>=1? -- prompts of a generation
+train_batch_size: int>=1? -- completions of an optimizer step
 micro_train_batch_size: int>=1? -- completions of a micro-step: training.per_device_train_batch_size
 advantage_estimator: one group_norm|dr_grpo|rloo|reinforce|reinforce_baseline not
   gae|flash_reinforce? -> group_norm: training.scale_rewards=group; dr_grpo:
-  training.scale_rewards=none; rloo: training.advantage_estimator=rloo; reinforce:
+  training.scale_rewards=none; rloo: training.advantage_estimator; reinforce:
   training.advantage_estimator=reinforce_plus_plus; reinforce_baseline:
-  training.advantage_estimator=reinforce_plus_plus_baseline -- group_norm is scale_rewards: group,
-  dr_grpo is scale_rewards: none, the others are of training.advantage_estimator
+  training.advantage_estimator=reinforce_plus_plus_baseline
 init_kl_coef: number>=0? -> 0: training.beta; >0: training.beta if openrlhf.use_kl_loss &
   openrlhf.kl_estimator=k3; >0: refuse "${NO_KL}" if !openrlhf.use_kl_loss; >0: refuse "k1: ${K3}" if
   openrlhf.use_kl_loss & openrlhf.kl_estimator=null -- training.beta, with use_kl_loss
@@ -77,43 +61,37 @@ use_kl_loss: bool? -> true: training.beta=0.01 if openrlhf.init_kl_coef=null & o
 kl_estimator: one k1|k2|k3? -> !k3: refuse "{openrlhf.kl_estimator}: ${K3}" if openrlhf.use_kl_loss &
   !openrlhf.init_kl_coef=0 -- k3 with use_kl_loss
 policy_loss_type: one ppo|gspo? -> ppo: training.loss_type=dapo; gspo: training.loss_type=grpo; gspo:
-  training.importance_sampling_level=sequence -- loss_type: dapo, or importance_sampling_level:
-  sequence with loss_type: grpo
-eps_clip_low_high: pair? -- training.epsilon and epsilon_high
-adam_betas: pair? -> training.adam_beta1, training.adam_beta2 -- training.adam_beta1 and adam_beta2
+  training.importance_sampling_level=sequence
+eps_clip_low_high: pair? -> training.epsilon, training.epsilon_high
+adam_betas: pair? -> training.adam_beta1, training.adam_beta2
 min_lr_ratio: number>=0<=1? -> training.lr_scheduler_kwargs.min_lr_rate if
-  training.lr_scheduler_type=cosine_with_min_lr -- lr_scheduler_kwargs: {min_lr_rate}
+  training.lr_scheduler_type=cosine_with_min_lr
 lora_rank: int>=0? -> >0: lora.r -- lora.r; 0: all weights are trained
-lora_alpha: number? -> lora.lora_alpha if openrlhf.lora_rank -- lora.lora_alpha, with lora_rank
-lora_dropout: number? -> lora.lora_dropout if openrlhf.lora_rank -- lora.lora_dropout, with lora_rank
-target_modules (linear): any a list of names of modules -> lora.target_modules if openrlhf.lora_rank --
-  lora.target_modules, with lora_rank
+lora_alpha: number? -> lora.lora_alpha if openrlhf.lora_rank
+lora_dropout: number? -> lora.lora_dropout if openrlhf.lora_rank
+target_modules: any a list of names of modules -> all-linear: lora.target_modules=all-linear if
+  openrlhf.lora_rank; !all-linear: lora.target_modules if openrlhf.lora_rank
 param_dtype: one bf16|fp16? -> bf16: training.compute_dtype=bfloat16; fp16:
-  training.compute_dtype=float16 -- training.compute_dtype
-bf16: bool? -> true: training.compute_dtype=bfloat16 if !openrlhf.param_dtype -- training.compute_dtype: bfloat16
-save_steps: int>=-1? -> >0: training.save_steps; <=0: training.save_strategy=no -- training.save_steps;
-  -1: none but at the end
+  training.compute_dtype=float16
+bf16: bool? -> true: training.compute_dtype=bfloat16 if !openrlhf.param_dtype
+save_steps: int>=-1? -> >0: training.save_steps; <=0: training.save_strategy=no
 overlong_buffer_len: number>=1? -- the reward soft_overlong, with soft_punish_cache
 overlong_penalty_factor: number? -- the weight of soft_overlong
 use_wandb: text? -- report_to: wandb
 use_tensorboard: text? -- report_to: tensorboard
-wandb_project: name? -> logging.project if openrlhf.use_wandb -- logging.project, with use_wandb
-- ref_num_nodes ref_num_gpus_per_node reward_num_nodes reward_num_gpus_per_node colocate_actor_ref
-  actor_num_nodes actor_num_gpus_per_node critic_num_nodes critic_num_gpus_per_node
-  colocate_critic_reward colocate_all_models vllm_num_engines vllm_tensor_parallel_size
-  vllm_sync_backend vllm_sync_with_ray enable_prefix_caching enforce_eager vllm_enable_sleep
-  vllm_gpu_memory_utilization async_queue_size local_rank use_ds_universal_ckpt zero_stage deepcompile
-  zpg adam_offload actor_init_on_gpu flash_attn attn_implementation use_liger_kernel grad_accum_dtype
-  overlap_comm gradient_checkpointing_use_reentrant disable_fast_tokenizer dataloader_num_workers
+wandb_project: name? -> logging.project if openrlhf.use_wandb
+- ref_num_* reward_num_* actor_num_* critic_num_* colocate_* vllm_* enable_prefix_caching enforce_eager
+  async_queue_size local_rank use_ds_universal_ckpt zero_stage deepcompile zpg adam_offload
+  actor_init_on_gpu flash_attn attn_implementation use_liger_kernel grad_accum_dtype overlap_comm
+  gradient_checkpointing_use_reentrant disable_fast_tokenizer dataloader_num_workers
   deepspeed_enable_sleep ds_tensor_parallel_size packing_samples use_dynamic_batch
-  rollout_max_tokens_per_gpu train_max_tokens_per_gpu vllm_generate_batch_size
-  micro_rollout_batch_size ring_attn_size ring_head_stride ref_reward_offload full_determinism perf
-  save_hf_ckpt disable_ds_ckpt max_ckpt_mem ckpt_path freeze_visual_encoder experts_implementation:
-  it says how OpenRLHF spreads, stores and schedules its work
+  rollout_max_tokens_per_gpu train_max_tokens_per_gpu micro_rollout_batch_size ring_* full_determinism
+  ref_reward_offload perf save_hf_ckpt disable_ds_ckpt max_ckpt_mem ckpt_path freeze_visual_encoder
+  experts_implementation: it says how OpenRLHF spreads, stores and schedules its work
 - wandb_org wandb_group: rgx writes wandb's files for wandb sync
-- enable_vllm_is_correction use_icepop vllm_is_truncated_threshold vllm_is_correction_type: the policy
-  that is trained samples by itself
-! remote_rm_url agent_func_path reward_pretrain: ${REWARD}
+- enable_vllm_is_correction use_icepop vllm_is_*: the policy that is trained samples by itself
+! remote_rm_url agent_func_path reward_pretrain: rewards=[correctness], or a file, rewards=[{path:
+  ./mine.ts}]; one of Python, {path: ./mine.py, function: name}, runs with --allow-python
 ! prompt_data_probs: one set of prompts is trained on: join the files into one
 ! input_template: apply_chat_template, and data.system_prompt
 ! eval_dataset: data.test_examples holds prompts out, eval_strategy=steps asks them
@@ -130,35 +108,20 @@ wandb_project: name? -> logging.project if openrlhf.use_wandb -- logging.project
 ! aux_loss_coef [0]: the model's config.json says it: output_router_logits, router_aux_loss_coef
 ! ptx_coef [0]: rgx sft trains on examples, before
 ! optim ["adam"]: AdamW is the optimizer
-! best_metric_key [""]: load_best_model_at_end=true and metric_for_best_model
+! best_metric_key: load_best_model_at_end=true and metric_for_best_model
 ! use_ms [false]: models are of the Hub, or of a folder
 ~ critic critic_learning_rate critic_pretrain save_value_network value_clip value_head_prefix gamma
   lambd: advantage_estimator gae, which is refused
 ! no_advantage_std_norm [false]: reinforce and reinforce_baseline divide by the deviation
-~ actor.muon: optim muon, which is refused
-~ kl_horizon: kl_target, which is refused
-~ ema_beta: enable_ema, which is refused
+~ actor.muon kl_horizon ema_beta: optim muon, kl_target or enable_ema, which are refused
 ~ image_key max_images_per_prompt: images, which rgx does not read
 ~ eval_split eval_temperature eval_n_samples_per_prompt: eval_dataset, which is refused
 `,
-  { linear },
 );
 
 const at = (name: string) => `openrlhf.${name}`;
 
-export function translateOpenRlhf(keys: Translation): void {
-  if (keys.node("openrlhf") === undefined) return;
-  translateData(keys);
-  translateBatches(keys);
-  const clip = keys.given(at("eps_clip_low_high"));
-  if (clip !== undefined) {
-    // The pair replaces the first key, which has a flag of its own.
-    keys.drop("training.epsilon");
-    keys.setPair(clip, "training.epsilon", "training.epsilon_high");
-  }
-}
-
-function translateData(keys: Translation): void {
+export function translateOpenRlhfData(keys: Translation): void {
   const data = keys.given(at("prompt_data")), name = keys.text(at("prompt_data"));
   if (data !== undefined && name !== null) {
     if (/[,@]/.test(name)) {
@@ -179,7 +142,7 @@ function translateData(keys: Translation): void {
 }
 
 /** OpenRLHF counts the prompts of a generation and the completions of a step. */
-function translateBatches(keys: Translation): void {
+export function translateOpenRlhfBatches(keys: Translation): void {
   const [rollout, step, micro] = ["rollout", "train", "micro_train"]
     .map((name) => keys.number(at(`${name}_batch_size`)));
   if (!rollout || !step || !micro) return;

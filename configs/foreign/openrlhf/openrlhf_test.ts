@@ -7,7 +7,7 @@ import { meaningOf } from "../../reading/key_names.ts";
 import { loadConfig } from "../../load.ts";
 import { assertValues, withFiles } from "../../testing.ts";
 import { RgxError } from "../../../core/errors.ts";
-import { withOpenRlhfKeys } from "./command_line.ts";
+import { withOpenRlhfKeys } from "../openrlhf_flags.ts";
 
 const golden = readGoldenJson<Record<"old" | "new", Record<string, "switch" | "value" | "list">>>(
   "openrlhf_flags.json",

@@ -6,14 +6,14 @@ import {
   nearness,
   toJson,
 } from "../../documents/node.ts";
-import type { Translation, WrittenNumber } from "../translation.ts";
+import type { Translation } from "../translation.ts";
+import { MEGATRON_MODULES } from "./verl.ts";
 
 const ACTOR = "actor_rollout_ref.actor", ROLLOUT = "actor_rollout_ref.rollout";
 
 /** Sets the keys of rgx that these keys of verl stand for. */
 export function translateVerl(keys: Translation): void {
-  checkLengths(keys);
-  checkFactor(keys);
+  translateModules(keys);
   translateBatchSizes(keys);
   translateContents(keys);
   translateData(keys);
@@ -29,25 +29,12 @@ export function translateVerlRewards(keys: Translation): void {
   checkMetric(keys);
 }
 
-function checkLengths(keys: Translation): void {
-  const longest = keys.number(`${ROLLOUT}.max_model_len`);
-  const together = keys.count("training.max_prompt_length") +
-    keys.count("training.max_completion_length");
-  if (longest === null || !(longest.value < together)) return;
-  const text = `is less than prompt and completion together, which may have ${together} tokens: ` +
-    "make one of them shorter";
-  keys.refuse(longest.node, text);
-}
-
-/** dr_grpo divides by the longest completion, not by a factor. */
-function checkFactor(keys: Translation): void {
-  const factor = keys.number(`${ACTOR}.loss_scale_factor`);
-  const longest = keys.count("training.max_completion_length", 512);
-  const isDrGrpo = keys.text(`${ACTOR}.loss_agg_mode`) === "seq-mean-token-sum-norm" &&
-    (keys.text(`${ACTOR}.policy_loss.loss_mode`) ?? "vanilla") === "vanilla";
-  if (factor === null || factor.value === longest || !isDrGrpo) return;
-  const text = `dr_grpo divides by the longest completion: write ${longest} or null`;
-  keys.refuse(factor.node, text);
+function translateModules(keys: Translation): void {
+  const lora = "actor_rollout_ref.model.lora", modules = keys.given(`${lora}.target_modules`);
+  if (modules === undefined || !(keys.count(`${lora}.rank`) > 0)) return;
+  const names = toJson(modules);
+  const known = (name: Json): readonly Json[] => MEGATRON_MODULES[String(name)] ?? [name];
+  keys.set("lora.target_modules", Array.isArray(names) ? names.flatMap(known) : names, modules);
 }
 
 /** Completions of a micro-step, and how many they are if no key says it: rgx's default. */
@@ -72,32 +59,21 @@ function translateBatchSizes(keys: Translation): void {
     keys.set("training.gradient_accumulation_steps", steps, mini.node);
   }
   if (train === null) return;
-  if (mini !== null) checkUpdates(keys, train, mini.value);
+  if (mini !== null && train.value % mini.value !== 0) {
+    const text = `a generation of ${train.value} prompts has no whole number of updates: write a ` +
+      `multiple of ppo_mini_batch_size, which is ${mini.value}`;
+    keys.refuse(train.node, text);
+  }
   if (keys.number("training.steps_per_generation") !== null) return;
   keys.set("training.generation_batch_size", train.value * group, train.node);
 }
 
 /** The largest divisor of `count` up to `limit`; 1 if `count` cannot be the size of a step. */
 function divisorUpTo(count: number, limit: number): number {
-  if (!Number.isInteger(count) || count < 1 || count > 1e9) return 1;
-  let largest = 1;
-  for (let one = 1; one * one <= count; one++) {
-    if (count % one !== 0) continue;
-    for (const divisor of [one, count / one]) {
-      if (divisor <= limit && divisor > largest) largest = divisor;
-    }
-  }
-  return largest;
-}
-
-/** @param train the prompts of a generation, of which an update takes `mini` */
-function checkUpdates(keys: Translation, train: WrittenNumber, mini: number): void {
-  if (train.value % mini === 0) return;
-  const below = mini * Math.floor(train.value / mini);
-  const fitting = below === 0 ? `${mini}` : `${below} or ${below + mini}`;
-  const text = `a generation of ${train.value} prompts has no whole number of updates of ` +
-    `ppo_mini_batch_size ${mini}; works with ${fitting}`;
-  keys.refuse(train.node, text);
+  if (!Number.isInteger(count) || count > 1e6) return 1;
+  let divisor = Math.min(count, Math.floor(limit));
+  while (divisor > 1 && count % divisor !== 0) divisor--;
+  return Math.max(1, divisor);
 }
 
 /** With use_dynamic_bsz: how many of the longest completions have so many tokens. */
@@ -109,18 +85,13 @@ function byTokens(keys: Translation): number | null {
   return Math.floor(keys.count(`${ACTOR}.ppo_max_token_len_per_gpu`, 16384) / longest);
 }
 
-const PARTS: readonly Json[] = ["model", "optimizer", "extra", "hf_model"];
-
 /** Without the optimizer, a checkpoint is the model alone. */
 function translateContents(keys: Translation): void {
   const node = keys.given(`${ACTOR}.checkpoint.save_contents`);
   if (node === undefined) return;
-  const parts = toJson(node);
-  if (!Array.isArray(parts) || parts.some((part) => !PARTS.includes(part))) {
-    const text = `expected a list of ${PARTS.join(", ")}, found ${describeNode(node)}`;
-    return keys.refuse(node, text);
+  if (![toJson(node)].flat().includes("optimizer")) {
+    keys.set("training.save_only_model", true, node);
   }
-  if (!parts.includes("optimizer")) keys.set("training.save_only_model", true, node);
 }
 
 /** Translates the keys of verl's files, of the number of their rows, and of long prompts. */
@@ -207,13 +178,9 @@ function checkSampling(keys: Translation): void {
   }
 }
 
-/** Keys that verl counts in generations → rgx's key, which counts optimizer steps. */
-const COUNTED: readonly [path: string, name: string][] = [
-  ["trainer.total_training_steps", "max_steps"],
-  ["trainer.save_freq", "save_steps"],
-  ["trainer.test_freq", "eval_steps"],
-  [`${ACTOR}.optim.lr_warmup_steps`, "warmup_steps"],
-];
+/** Keys that verl counts in generations, and rgx in optimizer steps. */
+const COUNTED = ["total_training_steps", "save_freq", "test_freq"].map((name) => `trainer.${name}`)
+  .concat(`${ACTOR}.optim.lr_warmup_steps`);
 
 /**
  * Advises what to write if a generation has several optimizer steps: a step of verl is a generation
@@ -223,19 +190,13 @@ function noteUnits(keys: Translation): void {
   const train = keys.count("data.train_batch_size", 0);
   const mini = keys.count(`${ACTOR}.ppo_mini_batch_size`, train);
   const updates = Math.ceil(train / mini) * keys.count("training.num_iterations", 1);
-  if (!(updates > 1)) return;
-  const counted = COUNTED.flatMap(([path, name]) => {
-    const given = keys.number(path);
-    // If rgx's own key is written too, that key wins, and its value counts optimizer steps.
-    const isTaken = given !== null && given.value > 0 &&
-      keys.number(`training.${name}`)?.node.at === given.node.at;
-    return isTaken ? [{ node: given.node, written: `${name}=${given.value * updates}` }] : [];
-  });
-  if (counted.length === 0) return;
-  const text =
-    `verl counts generations and rgx optimizer steps, of which a generation has ${updates}` +
-    ` here: for as much as in verl, write ${counted.map(({ written }) => written).join(" ")}`;
-  keys.note(counted[0]!.node, text);
+  const first = COUNTED.map((path) => keys.number(path)).find((number) =>
+    number && number.value > 0
+  );
+  if (!(updates > 1) || !first) return;
+  const text = "verl counts generations and rgx optimizer steps, of which a generation has " +
+    `${updates} here: for as much as in verl, write ${updates} times the number of each count`;
+  keys.note(first.node, text);
 }
 
 /** The function of a Python file that verl names is the reward. */
@@ -276,11 +237,7 @@ function checkMetric(keys: Translation): void {
   if (metric === undefined || !keys.isTrue("training.dynamic_sampling")) return;
   if (["seq_reward", "seq_final_reward", "score"].includes(keys.text(path) ?? "")) return;
   if (rewards?.kind !== "list" || rewards.items.length < 2) return;
-  const names = rewards.items.map((item) => {
-    const name = item.kind === "map" ? item.entries.get("name")?.node : item;
-    return name?.kind === "scalar" ? name.value : "another";
-  });
-  const text = `groups are compared by the sum of their rewards (${names.join(" + ")}): write ` +
-    "seq_final_reward, or have one reward";
+  const text = "groups are compared by the sum of their rewards: write seq_final_reward, or have " +
+    "one reward";
   keys.refuse(metric, text);
 }

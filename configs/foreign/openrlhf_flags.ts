@@ -3,7 +3,8 @@
  * of them becomes a flag of a section, `--openrlhf.name`. Other flags are not changed, so flags of
  * rgx can stand beside them.
  */
-import { OPENRLHF } from "./openrlhf.ts";
+import { listingOf } from "./foreign_keys.ts";
+import { OPENRLHF } from "./openrlhf/openrlhf.ts";
 
 /**
  * The newer names, in groups → the older names, which the section uses. Other newer names have the
@@ -47,13 +48,12 @@ export function isOfOpenRlhf(args: readonly string[]): boolean {
 }
 
 const SECTION = "openrlhf";
-const KNOWN = new Set(
-  [OPENRLHF.obeyed, OPENRLHF.translated, OPENRLHF.listed].flatMap((list) => Object.keys(list))
-    .map((key) => key.replace(`${SECTION}.`, "")),
-);
 
-/** Groups whose flags have no effect: a critic, and another optimizer. */
-const INSIDE = /^(critic|actor\.muon)\./;
+function isKnown(flag: string): boolean {
+  const key = `${SECTION}.${flag}`;
+  return [OPENRLHF.obeyed, OPENRLHF.translated].some((list) => Object.hasOwn(list, key)) ||
+    listingOf(key) !== undefined;
+}
 
 /** The groups; other projects have keys in `data`, too. */
 const GROUP =
@@ -63,7 +63,7 @@ function olderName(flag: string): string {
   const parts = flag.split(".");
   if (GROUPED.has(flag) || !GROUP.test(flag)) return GROUPED.get(flag) ?? flag;
   const same = [parts.join("_"), parts.slice(-2).join("_"), parts.at(-1)!];
-  return same.find((name) => KNOWN.has(name)) ?? flag;
+  return same.find(isKnown) ?? flag;
 }
 
 /** The arguments with OpenRLHF's flags as those of the section. */
@@ -71,7 +71,7 @@ export function withOpenRlhfKeys(args: readonly string[]): string[] {
   return args.map((arg) =>
     arg.replace(/^--([\w.]+)/, (written, flag: string) => {
       const name = olderName(flag);
-      return KNOWN.has(name) || INSIDE.test(name) ? `--${SECTION}.${name}` : written;
+      return isKnown(name) ? `--${SECTION}.${name}` : written;
     })
   );
 }
