@@ -34,6 +34,7 @@ const KERNELS = [
   "blocks.c",
   "products.c",
   "stored.c",
+  "experts.c",
   "dots.c",
   "few_rows.c",
   "attention.c",

@@ -229,3 +229,11 @@ Deno.test("the number of threads comes from the environment, else from the machi
   assert.equal(from({ ...job, SLURM_CPUS_PER_TASK: "4" }), 4);
   assert.throws(() => from({ RGX_NUM_THREADS: "0" }), UsageError);
 });
+
+Deno.test("a tensor that is larger than the caches is filled to its end, and no further", async () => {
+  using device = await createWasmDevice({ threads: 2 });
+  const n = 2 ** 23 + 131, x = device.create("float", n + 1, "x");
+  device.run("fill", { out: x.view(0, n), n, value: 3 });
+  const found = device.f32(x);
+  assert.equal(found.findIndex((value) => value !== 3), n);
+});

@@ -41,6 +41,13 @@ void transpose_panels(
 );
 
 /**
+ * Panels [k][16] of the columns of source [k, columns], whose rows are `stride` bytes apart;
+ * columns beyond the last one are zero. It is read in the order of memory, which the prefetchers
+ * follow.
+ */
+void columns_to_panels(const char *source, size_t stride, int columns, int k, char *panels);
+
+/**
  * out [rows, columns] = (with `accumulate` +=) alpha · S · V, all of it, with S [rows, k] row-major
  * and V [k, columns] packed. Its tiles fetch `next`, which may be NULL; its number of tiles is set
  * here.

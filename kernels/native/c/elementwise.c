@@ -39,10 +39,17 @@ KERNEL(copy, src, out, n) {
   EACH_OF_UNITS(args->n, STORE(out, LOAD(src));)
 }
 
+/** A tensor with more elements is in no near cache, so it is not read into one to be written. */
+#define FAR_ELEMENTS (8 * 1024 * 1024)
+
 KERNEL(fill, out, n, value) {
   char *const out = AT(out);
-  const float value = args->value;
-  EACH_OF_UNITS(args->n, STORE(out, (f32x16)value);)
+  const f32x16 value = args->value;
+  const int isFar = args->n > FAR_ELEMENTS;
+  EACH_OF_UNITS(args->n, {
+    if (isFar && !one) __builtin_nontemporal_store(value, (f32x16 *)(out + at));
+    else STORE(out, value);
+  })
 }
 
 /** Work unit: 64 bytes. */

@@ -26,14 +26,10 @@ KERNEL(matmul_blocks,
   multiply_blocks(&g, begin, end);
 }
 
-/**
- * Panels [k][16] of the columns of source [k, columns]; columns beyond the last one are zero. It is
- * read in the order of memory, which the prefetchers follow.
- */
-static void pack_columns(const char *source, int columns, int k, char *panels) {
-  const size_t step = (size_t)columns * 4, panel = (size_t)k * ROW;
-  for (int kk = 0; kk < k; kk++, source += step, panels += ROW) {
-    const char *from = source, *const end = source + step;
+void columns_to_panels(const char *source, size_t stride, int columns, int k, char *panels) {
+  const size_t panel = (size_t)k * ROW;
+  for (int kk = 0; kk < k; kk++, source += stride, panels += ROW) {
+    const char *from = source, *const end = source + (size_t)columns * 4;
     char *to = panels;
     for (; from + ROW <= end; from += ROW, to += panel) store16(to, load16(from));
     if (from < end) store16(to, load_lanes(from, columns % LANES));
@@ -139,7 +135,7 @@ KERNEL(matmul_tall, a, b, partial, m, n, k, depth, kBlock) {
       .b = { .at = b + behind * bStep, .lines = ceil_div(more * n, LANES) },
     };
     pack_tiles(a + row * aStep, m, rows, &heights, packedA);
-    pack_columns(b + row * bStep, n, rows, packedB);
+    columns_to_panels(b + row * bStep, bStep, n, rows, packedB);
     char *out = partial + (size_t)chunk * m * bStep;
     multiply_chunk(packedA, packedB, out, n, rows, kBlock, &heights, &next);
   }

@@ -55,14 +55,13 @@ void tile_and_fetch(int rows, int panels, Product *p, Fetch *f) {
     return;
   }
   const int lines = ceil_div(f->lines, tiles);
-  p->aheadLines = ceil_div(lines, max(1, ceil_div(p->k, TURN)));
+  p->aheadLines = f->width > 0 ? f->width : ceil_div(lines, max(1, ceil_div(p->k, TURN)));
+  p->aheadStep = f->width > 0 ? f->step : (size_t)p->aheadLines * CACHE_LINE;
   divide_times(p, ceil_div(lines, p->aheadLines));
-  const int fetched = p->aheadTimes * p->aheadLines;
   p->ahead = f->at;
-  p->aheadStep = (size_t)p->aheadLines * CACHE_LINE;
   fetch_rows_of(rows, panels, p);
-  f->at += (size_t)fetched * CACHE_LINE;
-  f->lines -= fetched;
+  f->at += (size_t)p->aheadTimes * p->aheadStep;
+  f->lines -= p->aheadTimes * p->aheadLines;
 }
 
 static void chains_of(int rows, int panels, Product *p) {

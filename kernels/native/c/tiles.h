@@ -392,10 +392,14 @@ void multiply(int rows, int panels, Product *p);
 void multiply_fetching_panels(int rows, int panels, Product *p, int lines);
 void multiply_fetching_rows(int rows, int panels, Product *p, int times);
 
-/** Lines of the memory that tiles fetch while they are multiplied: `lines` in `tiles` tiles. */
+/**
+ * Lines of the memory that tiles fetch while they are multiplied: `lines` in `tiles` tiles. Where
+ * `width` is not 0 they are not neighbours: so many of each row, which are `step` bytes apart.
+ */
 typedef struct {
   const char *at;
-  int lines, tiles;
+  int lines, tiles, width;
+  size_t step;
 } Fetch;
 
 /** A tile that fetches its share of the lines. */

@@ -19,6 +19,9 @@ export interface KernelArguments {
     | "slice" | "kBlock" | "blockTiles" | "alpha" | "accumulate";
   stored_panels: "type" | "w" | "rows" | "k" | "to";
   stored_columns: "type" | "w" | "width" | "rows" | "unitColumns" | "to";
+  expert_matmul: "a" | "b" | "out" | "at" | "n" | "k" | "transB" | "unitColumns" | "slice"
+    | "kBlock" | "blockTiles" | "alpha" | "accumulate";
+  expert_gradient: "a" | "b" | "out" | "at" | "m" | "n" | "unitRows" | "unitColumns" | "alpha";
   matmul_stored_dot: "type" | "x" | "sums" | "w" | "out" | "m" | "n" | "k" | "alpha"
     | "accumulate";
   matmul_stored_prepare: "type" | "x" | "k" | "to" | "sums";
