@@ -8,7 +8,7 @@ import { goldenPath } from "../golden.ts";
 /** A run of the tiny configuration with changes; what it says, and the folder of the run. */
 async function run(cwd: string, ...more: string[]): Promise<string> {
   await Deno.writeTextFile(`${cwd}/tiny.yaml`, TINY);
-  const args = ["train", "tiny.yaml", "--output-dir", "run", "--force", "--device", "reference"];
+  const args = ["train", "tiny.yaml", "--output-dir", "run", "--force", "--device", "wasm"];
   const { err } = await succeeds([...args, "eval.num_examples=2", ...more], { cwd });
   return err.replaceAll("\n", " ");
 }
