@@ -188,18 +188,14 @@ export class Decoder {
     const run = (batch: PackedBatch, options: Partial<TrunkOptions>) =>
       trunkForward(network, workspace, batch, { keep: "none", ...options });
     if (this.sharesPrefixes) {
-      const batch = packPrefill(prompts, config), { lastPromptRow: lastRows } = batch;
-      const stores = {
+      const batch = packPrefill(prompts, config);
+      const trunk = run(batch, {
+        save: this.#kept?.saver(batch.rows),
         ...this.#cache.storeBatch(batch, prompts),
         ...(this.hasStates ? { states: this.#cache.promptStates(prompts) } : {}),
-      };
-      if (this.#kept !== null || this.hasStates) {
-        const trunk = run(batch, { ...stores, save: this.#kept?.saver(batch.rows) });
-        this.#kept?.addBatch(batch, prompts);
-        return this.#keepOutput({ trunk, lastRow: lastRows });
-      }
-      const trunk = run(batch, { ...stores, lastRows });
-      return { trunk, lastRow: lastRows.map((_, prompt) => prompt) };
+      });
+      this.#kept?.addBatch(batch, prompts);
+      return this.#keepOutput({ trunk, lastRow: batch.lastPromptRow });
     }
     // On a CPU nothing is shared here: attention would split its sums over keys elsewhere, and a
     // prompt's bits would depend on the other prompts of the batch.

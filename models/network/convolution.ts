@@ -83,16 +83,6 @@ export function packedConvolution(
     forward(activations) {
       convolve(network, activations, rows, stored(activations));
     },
-    lastRows(all, last, index, count) {
-      const { table, before: allBefore } = stored(all);
-      const gather = (table: Tensor, out: Tensor, width: number) =>
-        device.run("gather_rows", { table, index, out, rows: count, d: width });
-      const before = workspace.get("conv.last", count * (taps - 1), "u32");
-      gather(allBefore, before, taps - 1);
-      gather(all.convBx!, last.convBx!, d);
-      gather(all.convC!, last.convC!, d);
-      convolve(network, last, count, { table, before });
-    },
     /** dmixed → the derivatives by convB (in dmixed), convC (dgate) and convX (dconv). */
     backward({ weights, convB, convC, convX, convBx }, { dmixed, dgate, dconv }) {
       const { value: weight, grad } = weights.conv!;

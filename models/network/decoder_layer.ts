@@ -39,26 +39,21 @@ export function layerForwardInner(
   activations: LayerActivations,
   input: Residual | null,
 ): void {
-  beforeAttention(pass, activations, input);
-  pass.attend(activations);
-  afterAttention(pass, activations);
-}
-
-function beforeAttention(
-  pass: LayerPass,
-  activations: LayerActivations,
-  input: Residual | null,
-): void {
-  const { h, n1: out, norms: { inputNorm } } = activations;
+  const { h, n1, mid: sum, n2, norms: { inputNorm, postNorm } } = activations;
   if (input !== null && input.add === null) {
     pass.device.run("copy", { src: input.x, out: h, n: pass.rows * pass.config.hiddenSize });
   }
   const first = input === null || input.add === null
     ? { x: h }
     : { x: input.x, add: input.add, sum: h };
-  sumAndNorm(pass, inputNorm, { ...first, out });
+  sumAndNorm(pass, inputNorm, { ...first, out: n1 });
   attentionInputs(pass, activations);
   pass.save?.("attention", activations);
+  pass.attend(activations);
+  attentionOutput(pass, activations);
+  sumAndNorm(pass, postNorm, { x: h, add: pass.projected, sum, out: n2 });
+  mlpInputs(pass, activations);
+  pass.save?.("mlp", activations);
 }
 
 /** sum = x + add, and the norm of it where the architecture has one. */
@@ -79,14 +74,6 @@ export function attentionOutput(pass: LayerPass, activations: LayerActivations):
   branchForward(pass, norms.attentionOutNorm, raw);
 }
 
-function afterAttention(pass: LayerPass, activations: LayerActivations): void {
-  const { h: x, mid: sum, n2: out, norms: { postNorm } } = activations;
-  attentionOutput(pass, activations);
-  sumAndNorm(pass, postNorm, { x, add: pass.projected, sum, out });
-  mlpInputs(pass, activations);
-  pass.save?.("mlp", activations);
-}
-
 /** Runs the whole layer and returns its output as a sum. */
 export function layerForward(
   pass: LayerPass,
@@ -96,31 +83,6 @@ export function layerForward(
   layerForwardInner(pass, activations, input);
   mlpOutput(pass, activations);
   return layerEnd(pass, activations);
-}
-
-/** Some rows of a pass, with their own activations. */
-export interface SelectedRows {
-  index: Tensor; // u32 [rows]
-  rows: number;
-  activations: LayerActivations;
-  /** q, k, v of all rows → attn, lse of the selected rows; includes RoPE. */
-  attend(all: LayerActivations, some: LayerActivations): void;
-}
-
-/** Runs a layer for some rows only, from attention's inputs on. */
-export function layerForwardSelected(
-  pass: LayerPass,
-  activations: LayerActivations,
-  input: Residual | null,
-  { index, rows, activations: some, attend }: SelectedRows,
-): Residual {
-  beforeAttention(pass, activations, input);
-  attend(activations, some);
-  const of = { ...pass, rows }, d = pass.config.hiddenSize;
-  pass.device.run("gather_rows", { table: activations.h, index, out: some.h, rows, d });
-  afterAttention(of, some);
-  mlpOutput(of, some);
-  return { x: some.mid, add: pass.projected };
 }
 
 /**

@@ -3,7 +3,7 @@
  * come from a workspace. For the backward, every layer keeps its own activations, or only its input
  * when they are recomputed; for inference nothing is kept.
  */
-import { type AttentionForwardArgs, SEGMENT } from "../../kernels/ops/attention/spec.ts";
+import type { AttentionForwardArgs } from "../../kernels/ops/attention/spec.ts";
 import type { Tensor } from "../../kernels/tensor.ts";
 import { layerWindow, scalarOf } from "../architectures/mod.ts";
 import type { AdapterDropout } from "./dropout.ts";
@@ -18,14 +18,7 @@ import {
   passScratch,
 } from "./layer_buffers.ts";
 import { ownsKeys } from "./attention_inputs.ts";
-import {
-  layerBackward,
-  layerForward,
-  layerForwardInner,
-  layerForwardSelected,
-  type Residual,
-  type SelectedRows,
-} from "./decoder_layer.ts";
+import { layerBackward, layerForward, layerForwardInner, type Residual } from "./decoder_layer.ts";
 import type { Network } from "./weights/model_weights.ts";
 import { mlpOutput } from "./mlp.ts";
 import {
@@ -55,8 +48,6 @@ export interface TrunkOptions {
   dropout?: AdapterDropout | null;
   /** Tensors for a layer's keys, values or gated inputs: views of a prompt cache. */
   cached?: (layer: number) => Partial<Pick<LayerActivations, "k" | "v" | "convBx">>;
-  /** The last row of each segment, if the last layer computes only these after its inputs. */
-  lastRows?: Uint32Array; // [segments]
   /** Stores the rotated keys and values and returns where attention reads them. */
   store?: (layer: number, k: Tensor, v: Tensor) => Pick<AttentionForwardArgs, "k" | "v" | "keys">;
   storeConvolved?: StoreConvolved;
@@ -64,7 +55,7 @@ export interface TrunkOptions {
   states?: PromptStates;
   /** The rows of the batch's tokens in a table that stays in its file (per_layer.ts). */
   ownRows?: Float32Array | null;
-  /** Keeps the layers' results for a later training pass. Not with `lastRows`. */
+  /** Keeps the layers' results for a later training pass. */
   save?: SaveLayer | undefined;
 }
 
@@ -73,7 +64,7 @@ export interface TrunkPass {
   packed: PackedBatch;
   layers: LayerActivations[];
   pass: LayerPass;
-  attention: Required<PackedMixer>;
+  attention: PackedMixer;
   /** The output of the last layer, as a sum that is still to be computed. */
   output: Residual;
   keep: Keep | "store";
@@ -153,15 +144,8 @@ export function trunkForward(
   const tokens = workspace.upload("tokens", packed.tokens);
   uploadOwnRows(network, workspace, options.ownRows ?? null, rows);
   embed(network, workspace, pass, { tokens, positions, h: layers[0]!.h, room: rows });
-  const some = options.lastRows === undefined
-    ? null
-    : selectedRows(network, workspace, options.lastRows, attention);
   let output: Residual | null = null;
-  for (const [l, layer] of layers.entries()) {
-    output = l === layers.length - 1 && some !== null
-      ? layerForwardSelected(pass, layer, output, some)
-      : layerForward(pass, layer, output);
-  }
+  for (const layer of layers) output = layerForward(pass, layer, output);
   return { packed, layers, pass, attention, output: output!, keep };
 }
 
@@ -173,25 +157,6 @@ export function layerPass(
   attend: LayerPass["attend"],
 ): LayerPass {
   return { device, config, rows, attend, ...passScratch(workspace, config, rows), dropout: null };
-}
-
-/** The last row of each segment for the last layer, with separate buffers. */
-function selectedRows(
-  network: Network,
-  workspace: Workspace,
-  lastRows: Uint32Array,
-  attention: Required<PackedMixer>,
-): SelectedRows {
-  const rows = lastRows.length, last = network.config.numLayers - 1;
-  const index = workspace.upload("last.rows", lastRows);
-  return {
-    index,
-    rows,
-    activations: layerActivations(workspace, network, last, rows, {
-      name: (activation) => `last.${bufferName(network.config, "none", last, activation)}`,
-    }),
-    attend: (all, some) => attention.lastRows(all, some, index, rows),
-  };
 }
 
 /**
@@ -235,7 +200,7 @@ export function packedAttention(
     TrunkOptions,
     "store" | "storeConvolved" | "states"
   > = {},
-): Required<PackedMixer> {
+): PackedMixer {
   const { device, config } = network;
   const { rows, segmentCount } = packed;
   const { numHeads: heads, numKvHeads: kvHeads } = config;
@@ -257,24 +222,6 @@ export function packedAttention(
       const of = { ...shapeOf(layer), ...sinksOf(activations) };
       device.run("attention", { q, ...keys, out: attn, lse, ...of });
       gateAttention(network, activations, rows);
-    },
-    lastRows({ layer, q, k, v }, last, index, count) {
-      rotate(network, angles(layer), { layer, q, k }, rows);
-      const d = layerSizes(config, layer).q,
-        each = Uint32Array.from({ length: count }, (_, row) => row);
-      device.run("gather_rows", { table: q, index, out: last.q, rows: count, d });
-      device.run("attention", {
-        ...shapeOf(layer),
-        ...sinksOf(last),
-        q: last.q,
-        ...store(layer, k, v),
-        out: last.attn,
-        lse: last.lse,
-        segments: workspace.upload("last.segments", rowSegments(count)),
-        rowSegment: workspace.upload("last.row_segment", each),
-        segmentCount: count,
-        rows: count,
-      });
     },
     backward(activations, scratch) {
       const { layer, weights, q, k, v, attn: out, lse, attnGate: gate } = activations;
@@ -310,7 +257,6 @@ export function packedAttention(
     mixed === undefined ? attention : delta ?? convolution!;
   return {
     forward: (activations) => mixerOf(activations).forward(activations),
-    lastRows: (all, ...some) => mixerOf(all).lastRows!(all, ...some),
     backward: (activations, scratch) => mixerOf(activations).backward(activations, scratch),
   };
 }
@@ -340,16 +286,6 @@ export function gateAttention(
   if (gate === undefined) return;
   const n = rows * layerSizes(config, layer).q;
   device.run("swiglu", { gate, up, out: gated!, n, sigmoid: true });
-}
-
-function rowSegments(count: number): Uint32Array {
-  const table = new Uint32Array(count * SEGMENT.columns);
-  for (let row = 0; row < count; row++) {
-    const at = row * SEGMENT.columns;
-    table.fill(row, at, at + SEGMENT.columns);
-    table[at + SEGMENT.end] = table[at + SEGMENT.groupEnd] = row + 1;
-  }
-  return table;
 }
 
 /** Adds the gradients of all below the head; scratch.dh has the derivative by the output. */

@@ -349,11 +349,6 @@ export function backwardScratch(
 export interface PackedMixer {
   /** q, k, v → attn, lse, gated; or the inputs of another mixer → mixed. */
   forward(activations: LayerActivations): void;
-  /**
-   * The same for the last row of each segment only. `index` has their rows in the batch. Keys must
-   * come from `store`. Absent for a delta rule.
-   */
-  lastRows?(all: LayerActivations, last: LayerActivations, index: Tensor, count: number): void;
   /** dattn or dgated → dq, dk, dv before their rotation; or dmixed → those by a mixer's inputs. */
   backward(activations: LayerActivations, scratch: BackwardScratch): void;
 }

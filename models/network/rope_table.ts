@@ -122,21 +122,23 @@ class RopeTable {
   ) {}
 
   ofBatch(batch: AngleRows, positions: Tensor, workspace: Workspace): () => RowAngles {
-    if (!this.#hasOwnAngles(batch)) return () => this.upTo(batch.maxPosition, positions);
+    const { name, config: { headDim: rotaryDim, ropeScaling } } = this;
+    if (!dependsOnLength(ropeScaling)) return () => this.upTo(batch.maxPosition, positions);
     // Prompts beyond the original length have frequencies of their own: a table with their rows.
-    const rows = batch.positions.length, half = this.config.headDim / 2;
-    const { cos, sin } = this.#angles(
-      rows,
-      (row) => batch.positions[row]!,
-      (row) => batch.lengths[row]!,
-    );
-    const { name, config: { headDim: rotaryDim } } = this;
+    // Its room is taken for all, as memory is planned with short ones.
+    const rows = batch.positions.length, half = rotaryDim / 2;
     const angles = {
       cos: workspace.get(`${name}.cos`, rows * half),
       sin: workspace.get(`${name}.sin`, rows * half),
       positions: workspace.upload("rope.rows", Uint32Array.from({ length: rows }, (_, i) => i)),
       rotaryDim,
     };
+    if (!this.#hasOwnAngles(batch)) return () => this.upTo(batch.maxPosition, positions);
+    const { cos, sin } = this.#angles(
+      rows,
+      (row) => batch.positions[row]!,
+      (row) => batch.lengths[row]!,
+    );
     this.device.write(angles.cos, toDevicePrecision(this.device, cos));
     this.device.write(angles.sin, toDevicePrecision(this.device, sin));
     return () => angles;
@@ -145,10 +147,9 @@ class RopeTable {
   /** Whether a row has other frequencies than its position has in a completion. */
   #hasOwnAngles({ positions, lengths }: AngleRows): boolean {
     const { ropeScaling: scaling } = this.config;
-    return dependsOnLength(scaling) &&
-      lengths.some((length, row) =>
-        frequencyLength(scaling, length) !== frequencyLength(scaling, positions[row]! + 1)
-      );
+    return lengths.some((length, row) =>
+      frequencyLength(scaling, length) !== frequencyLength(scaling, positions[row]! + 1)
+    );
   }
 
   /** Tables for positions up to maxPosition, which grow by doubling up to the model's number. */
