@@ -24,7 +24,8 @@ import { ALL_FLOAT } from "./formats/stored_weight.ts";
 import type { DropoutKey, Group } from "./network/types.ts";
 
 const config = tinyConfig(true);
-const plain = { r: 3, alpha: 6, targetModules: "all-linear", seed: 9 } as const;
+const linear = ["q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj"];
+const plain = { r: 3, alpha: 6, targetModules: [...linear, "lm_head"], seed: 9 };
 const options = (dropout: number, recompute = false): CausalLMOptions => ({
   trainable: "lora",
   lora: { ...plain, dropout },
@@ -169,38 +170,6 @@ Deno.test("no two rows of a batch have the same key, no two modules the same sit
     assert.deepEqual(sites, Array.from({ length: 21 }, (_, i) => i));
     return Promise.resolve();
   });
-});
-
-test.onReference("the mean effect of the adapter over many masks is that without dropout", async (device) => {
-  // One layer with a small adapter: log-probabilities are nearly linear in what the adapter adds.
-  const one = { ...config, numLayers: 1 };
-  const model = await randomModel(device, one, options(0.2));
-  for (const { name } of model.trainable) {
-    if (!name.endsWith("lora_B.weight")) continue;
-    model.writeParameter(name, (await model.readParameter(name)).map((x) => 1e-3 * x));
-  }
-  const off = { temperature, train: false };
-  const base = (await model.forward(groups, { ...off, adapter: false })).logp.slice();
-  const full = (await model.forward(groups, off)).logp.slice();
-  const count = 400;
-  const sum = new Float64Array(pairs), squares = new Float64Array(pairs);
-  for (let seed = 0; seed < count; seed++) {
-    const { logp } = await model.forward(groups, { ...off, dropout: { seed, pass: 1 } });
-    for (let i = 0; i < pairs; i++) {
-      const change = logp[i]! - base[i]!;
-      sum[i]! += change / count;
-      squares[i]! += change ** 2 / count;
-    }
-  }
-  for (let i = 0; i < pairs; i++) {
-    const expected = full[i]! - base[i]!;
-    const sigma = Math.sqrt((squares[i]! - sum[i]! ** 2) / count);
-    assert.ok(sigma > 0 && Math.abs(expected) > 0);
-    assert.ok(
-      Math.abs(sum[i]! - expected) < 4 * sigma + 1e-3 * Math.abs(expected),
-      `token ${i}: ${sum[i]} ± ${sigma}, expected ${expected}`,
-    );
-  }
 });
 
 test.onReference("nothing is dropped without a key, with the adapter off, or in generation", async (device) => {

@@ -2,15 +2,12 @@
 import assert from "node:assert/strict";
 import { createWasmDevice } from "../kernels/devices/wasm/device.ts";
 import { assertWithin, largest } from "../kernels/testing.ts";
-import { CausalLM, type CausalLMOptions } from "./causal_lm.ts";
+import type { CausalLM, CausalLMOptions } from "./causal_lm.ts";
 import { assertGradientsAreSlopes } from "./finite_differences_testing.ts";
 import { onEachDevice } from "./each_device_testing.ts";
-import { countGeneration, packedBytes } from "./generation/memory/counted_generation.ts";
 import type { LoraOptions } from "./network/adapters/lora.ts";
 import type { ForwardOptions, Group } from "./network/types.ts";
-import { initWeights } from "./network/weights/init.ts";
 import {
-  assertStepIsPlanned,
   gradients,
   namesIn,
   randomModel,
@@ -69,64 +66,6 @@ for (const [part, config] of TINY_MODELS) {
       await assertGradientsAreSlopes(model, grads, objective, `${what}:`);
       model.dispose();
       assert.equal(device.allocatedBytes, 0);
-    }
-  });
-}
-
-test.onReference("the logits are those of a head with the product added to its weight", async (device) => {
-  for (const tied of [true, false]) {
-    const config = tinyConfig(tied), options = lora(["lm_head"], { useRslora: true });
-    const model = await randomModel(device, config, trained(options));
-    const a = await model.readParameter(A), b = await model.readParameter(B), d = 12, r = 2;
-    const name = tied ? "model.embed_tokens.weight" : "lm_head.weight";
-    const head = Float64Array.from(await model.readParameter(name));
-    for (let i = 0; i < head.length; i++) {
-      for (let k = 0; k < r; k++) {
-        head[i]! += 6 / Math.sqrt(r) * b[Math.floor(i / d) * r + k]! * a[k * d + i % d]!;
-      }
-    }
-    const weights = new Map<string, Float64Array>();
-    for (const { name } of model.parameters) {
-      if (name.startsWith("base_model")) continue;
-      weights.set(name, Float64Array.from(await model.readParameter(name)));
-    }
-    const untied = { ...config, tieWordEmbeddings: false };
-    const merged = await CausalLM.create(device, untied, weights.set("lm_head.weight", head), {
-      trainable: "none",
-    });
-    const ids = [3, 1, 4, 1, 5];
-    assertWithin(await model.lastLogits(ids), await merged.lastLogits(ids), 1e-6, "logits");
-    const how = { temperature, train: false };
-    const found = await model.forward(groups, how), wanted = await merged.forward(groups, how);
-    assertWithin(found.logp, wanted.logp, 1e-6, "logp");
-    assertWithin(found.entropy, wanted.entropy, 1e-6, "entropy");
-    model.dispose();
-    merged.dispose();
-  }
-});
-
-for (const [part, config] of [...TINY_MODELS.slice(0, 2), TINY_MODELS.at(-1)!]) {
-  Deno.test(`every device has the same gradients of the head's adapter, with ${part}`, async () => {
-    const layer = config.architecture === "gpt2" ? "c_attn" : namesIn(config, ["v_proj"])[0]!;
-    for (
-      const [options, how] of [
-        [lora(["lm_head", layer]), {}],
-        [lora(["lm_head", layer], { dropout: 0.3 }), masks],
-      ] as const
-    ) {
-      let exactly: Awaited<ReturnType<typeof step>> | null = null;
-      await onEachDevice(async (device, exact) => {
-        const model = await randomModel(device, config, trained(options));
-        const found = await step(model, how);
-        if (exact) exactly = found;
-        const { logp, grads } = exactly!;
-        assertWithin(found.logp, logp, 2e-5, "logp");
-        for (const [name, grad] of grads) {
-          assert.ok(largest(grad) > 0, name);
-          assertWithin(found.grads.get(name)!, grad, 1e-4 * largest(grad) + 1e-6, name);
-        }
-        model.dispose();
-      });
     }
   });
 }
@@ -191,54 +130,4 @@ Deno.test("a head that is merged in parts has the log-probabilities of a forward
   assertWithin(completions!.flatMap(({ logprobs }) => [...logprobs]), logp, 1e-4, "logp");
   model.dispose();
   device.close();
-});
-
-test.onReference("adapters on one base generate one after the other, each with its head", async (device) => {
-  const first = await randomModel(device, tinyConfig(true), {
-    trainable: "none",
-    lora: lora(["lm_head"]),
-  });
-  const second = await first.withAdapter(lora(["lm_head"], { init: "false" }));
-  const plain = await first.withAdapter(null);
-  const greedy = { maxNewTokens: 8, temperature: 0, seed: 1, eosIds: [] };
-  const ask = (model: CausalLM) =>
-    model.generate([{ promptId: 0, promptIds: [3, 1, 4], n: 1 }], greedy);
-  const models = [first, second, plain], alone = [];
-  for (const model of models) alone.push((await ask(model))[0]![0]!.logprobs);
-  const together = await Promise.all(models.map(ask));
-  assert.deepEqual(together.map((found) => found[0]![0]!.logprobs), alone);
-  assert.notDeepEqual(alone[0], alone[1]);
-  assert.notDeepEqual(alone[0], alone[2]);
-  for (const model of models) model.dispose();
-  assert.equal(device.allocatedBytes, 0);
-});
-
-test.onReference("the memory of the head's adapter is planned", async (device) => {
-  const config = { ...tinyConfig(true), maxPositions: 256 };
-  for (const dropout of [0, 0.2]) {
-    const options = lora(["lm_head", "q_proj"], { dropout, rankPattern: { lm_head: 9 } });
-    const model = await CausalLM.create(device, config, initWeights(config, 1, 0.1), {
-      ...trained(options),
-    });
-    await assertStepIsPlanned(model, dropout === 0 ? {} : masks);
-    model.dispose();
-  }
-  const model = await CausalLM.create(device, config, initWeights(config, 1, 0.1), {
-    trainable: "none",
-    lora: lora(["lm_head"]),
-  });
-  const before = device.allocatedBytes, n = 4;
-  device.resetPeak();
-  await model.generate([{ promptId: 0, promptIds: [1, 2, 3], n }], {
-    maxNewTokens: 8,
-    temperature: 1,
-    seed: 1,
-    eosIds: [],
-  });
-  const shape = { promptRows: 16, branches: n, maxNewTokens: 8 };
-  const planned = packedBytes(model.sizes) + (await countGeneration(model.sizes, shape)).bytes;
-  const measured = device.peakBytes - before;
-  assert.ok(measured <= planned && planned <= 1.6 * measured, `${planned}, ${measured}`);
-  model.dispose();
-  assert.equal(device.allocatedBytes, 0);
 });

@@ -84,12 +84,15 @@ for (const [part, config] of TINY_MODELS) {
 }
 
 for (const [part, config] of TINY_MODELS.slice(3)) {
-  Deno.test(`every device has the same gradients of full copies, with ${part}`, async () => {
-    const gpt2 = config.architecture === "gpt2";
-    const saved = ["embed_tokens", "lm_head", "norm", "layers.1.mlp"];
+  Deno.test(`every device has the same gradients of full copies and of the head's adapter, with ${part}`, async () => {
+    const gpt2 = config.architecture === "gpt2", tied = config.tieWordEmbeddings;
+    const saved = ["embed_tokens", "norm", "layers.1.mlp", ...tied ? ["lm_head"] : []];
     const given = gpt2
       ? options(["wte", "wpe", "lm_head", "ln_1", "h.1.mlp"], ["c_attn"])
-      : options(namesIn(config, saved), namesIn(config, ["v_proj"]));
+      : options(namesIn(config, saved), [
+        ...namesIn(config, ["v_proj"]),
+        ...tied ? [] : ["lm_head"],
+      ]);
     let exactly: Map<string, Float64Array> | null = null;
     await onEachDevice(async (device, exact) => {
       const model = await randomModel(device, config, given);

@@ -136,14 +136,6 @@ test.onReference("the time of every step is in the reported timing", async (devi
   model.dispose();
 });
 
-test.onReference("the adapter can be switched off while generating", async (device) => {
-  const base = await randomModel(device, tinyConfig(true), { trainable: "none" });
-  const model = await randomModel(device, tinyConfig(true), { trainable: "lora", lora });
-  const expected = await base.generate(requests, options);
-  assert.deepEqual(await model.generate(requests, { ...options, adapter: false }), expected);
-  assert.notDeepEqual(await model.generate(requests, options), expected);
-});
-
 Deno.test("merged and separate adapters sample the same tokens", () =>
   onEachDevice(async (device, exact) => {
     const model = await randomModel(device, tinyConfig(true), { trainable: "lora", lora });

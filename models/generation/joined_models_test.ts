@@ -23,7 +23,9 @@ const room = {
 /** A model and two others with adapters of other sizes on the same base. */
 async function threeModels(base: CausalLM): Promise<CausalLM[]> {
   const models = [base];
-  for (const [r, targetModules] of [[2, ["q_proj", "up_proj"]], [5, "all-linear"]] as const) {
+  for (
+    const [r, targetModules] of [[2, ["q_proj", "up_proj", "lm_head"]], [5, "all-linear"]] as const
+  ) {
     const model = await base.withAdapter({ r, alpha: 8, targetModules });
     for (const { name } of model.parameters) {
       if (!/lora_B/.test(name)) continue;

@@ -12,7 +12,7 @@ import type { ModelConfig } from "../../architectures/model_config.ts";
 import type { WeightType } from "../../formats/stored_weight.ts";
 import type { StorageOptions } from "../../network/weights/weight_storage.ts";
 
-const lora = { r: 4, alpha: 8, targetModules: ["q_proj", "up_proj", "down_proj"] };
+const lora = { r: 4, alpha: 8, targetModules: ["q_proj", "up_proj", "down_proj", "lm_head"] };
 const config = { ...tinyConfig(true), maxPositions: 256 };
 
 /** Models of the other architectures, with adapters on all modules. */
