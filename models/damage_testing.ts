@@ -38,20 +38,23 @@ export async function mostAreRefused<T>(
   assert.ok(refused > cases(count) * share, `only ${refused} were refused`);
 }
 
-/** A place where something is cut out and something else put in. */
-export interface Edit<Part> {
-  at: number;
-  out: number;
-  put: Part;
-}
-
-/** Bytes with 1 to `most` edits. */
+/**
+ * Bytes with one to three edits: some are cut out, mostly few, and others put in, mostly near the
+ * beginning.
+ * @param puts what may be put in besides up to three arbitrary bytes
+ */
 export function editedBytes(
   whole: Uint8Array,
-  edit: fc.Arbitrary<Edit<readonly number[]>>,
-  most: number,
+  puts: readonly (string | readonly number[])[],
 ): fc.Arbitrary<Uint8Array> {
-  return fc.array(edit, { minLength: 1, maxLength: most }).map((edits) =>
+  const encoder = new TextEncoder();
+  const known = puts.map((put) => typeof put === "string" ? encoder.encode(put) : put);
+  const edit = fc.record({
+    at: fc.oneof(fc.nat(20), fc.nat(Math.min(500, whole.length)), fc.nat(whole.length)),
+    out: fc.oneof({ weight: 8, arbitrary: fc.nat(2) }, fc.nat(40), fc.nat(whole.length)),
+    put: fc.oneof(fc.array(fc.nat(255), { maxLength: 3 }), fc.constantFrom(...known)),
+  });
+  return fc.array(edit, { minLength: 1, maxLength: 3 }).map((edits) =>
     edits.reduce<Uint8Array>((bytes, { at, out, put }) => {
       const begin = Math.min(at, bytes.length), end = Math.min(bytes.length, begin + out);
       return Uint8Array.from([...bytes.subarray(0, begin), ...put, ...bytes.subarray(end)]);
@@ -65,7 +68,7 @@ export function editedText(
   puts: readonly string[],
   most: number,
 ): fc.Arbitrary<string> {
-  const edit: fc.Arbitrary<Edit<string>> = fc.record({
+  const edit = fc.record({
     at: fc.nat(whole.length),
     out: fc.oneof(fc.nat(2), fc.nat(60)),
     put: fc.constantFrom(...puts),

@@ -75,7 +75,7 @@ Deno.test("SentencePiece pieces in GGUF metadata give the ids of the tokenizer.j
       [{ "tokenizer.ggml.eos_token_id": ["u32", 512] }, /eos_token_id" are 512/],
       [{ "tokenizer.ggml.tokens": ["i32", [1]] }, /tokens" are 1, expected a list of texts/],
       [{ "tokenizer.ggml.model": ["string", "t5"] }, /of the kind "t5"/],
-      [{ "tokenizer.ggml.precompiled_charsmap": ["u8", [1]] }, /charsmap is set/],
+      [{ "tokenizer.ggml.precompiled_charsmap": ["i32", [1]] }, /charsmap is set/],
       [{ "tokenizer.ggml.model": ["string", "gpt2"] }, /splitting rule is "", which is not/],
       [
         { "tokenizer.ggml.model": ["string", "gpt2"], "tokenizer.ggml.pre": ["string", "gpt-2"] },

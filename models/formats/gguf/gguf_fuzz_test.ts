@@ -34,21 +34,11 @@ function readAll(bytes: Uint8Array): Promise<boolean> {
   }, "x.gguf: ");
 }
 
-/** Bytes are removed, and others put in, mostly as many. */
-const edit = fc.record({
-  at: fc.oneof({ weight: 3, arbitrary: fc.nat(300) }, fc.nat(WHOLE.length)),
-  out: fc.oneof(fc.constant(0), fc.constant(1), fc.constant(8), fc.nat(WHOLE.length)),
-  put: fc.oneof(
-    fc.array(fc.nat(255), { maxLength: 3 }),
-    fc.bigInt({ min: 0n, max: 2n ** 64n - 1n })
-      .map((n) => [...new Uint8Array(new BigUint64Array([n]).buffer)]),
-    fc.nat(40).map((n) => [n, 0, 0, 0, 0, 0, 0, 0]),
-  ),
-  over: fc.boolean(),
-}).map(({ at, out, put, over }) => ({ at, out: over ? put.length : out, put }));
+/** Numbers of eight bytes. */
+const PUTS = [0, 1, 3, 32, 40, 255].flatMap((n) => [[n, 0, 0, 0, 0, 0, 0, 0], Array(8).fill(n)]);
 
 Deno.test("2,000 damaged GGUF files are read completely or refused", async () => {
-  await mostAreRefused(editedBytes(WHOLE, edit, 3), readAll, { seed: 6 });
+  await mostAreRefused(editedBytes(WHOLE, PUTS), readAll, { seed: 6 });
   assert.ok(await readAll(WHOLE));
 });
 

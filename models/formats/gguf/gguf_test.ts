@@ -50,7 +50,7 @@ Deno.test("reads a header beyond the first window, and tensors beyond a piece", 
   const file = await parseGguf(encodeTestGguf({ tokens: ["string", tokens] }, [
     { name: "w", shape: [values.length], typeId: 0, data: new Uint8Array(values.buffer) },
   ]));
-  assert.equal((file.metadata.get("tokens") as string[])[89_999], "token number 89999");
+  assert.deepEqual(file.metadata.get("tokens"), tokens);
   assert.deepEqual(await file.float32("w"), values);
 });
 

@@ -8,7 +8,7 @@ import { checkedPieces, type TensorBytes } from "../tensor_stream.ts";
 import type { WeightType } from "../weight_types.ts";
 import { encodedBytes, ENCODINGS } from "../weight_encoding.ts";
 
-const TYPES = { u32: 4, i32: 5, f32: 6, bool: 7, string: 8 } as const;
+const TYPES = { u32: 4, i32: 5, f32: 6, bool: 7, string: 8, u64: 10 } as const;
 const ARRAY = 9, VERSION = 3, ALIGNMENT = 32;
 
 type Values = {
@@ -17,6 +17,7 @@ type Values = {
   f32: number;
   bool: boolean;
   string: string;
+  u64: number | bigint;
 };
 
 /** A value with its type. A list is written as an array of that type. */
@@ -50,7 +51,13 @@ async function* ggufPieces(
   metadata: GgufMetadata,
   tensors: readonly GgufTensorToWrite[],
 ): AsyncGenerator<Uint8Array> {
-  yield ggufHead(metadata, tensors);
+  let offset = 0;
+  const places = tensors.map(({ name, type, shape }): TensorPlace => {
+    const begin = offset;
+    offset += aligned(tensorBytes(type, shape));
+    return { name, shape, typeId: ENCODINGS[type].id, offset: begin };
+  });
+  yield ggufHead(metadata, places);
   for (const { name, type, shape, bytes } of tensors) {
     const length = tensorBytes(type, shape);
     yield* checkedPieces(bytes, length, name);
@@ -64,14 +71,23 @@ function tensorBytes(type: WeightType, shape: readonly number[]): number {
   return encodedBytes(type, elementCount(shape));
 }
 
+/** A tensor as the head names it; the offset counts from the beginning of the data. */
+export interface TensorPlace {
+  name: string;
+  shape: readonly number[];
+  typeId: number;
+  offset: number;
+}
+
 /** All bytes before the data, with padding. */
-function ggufHead(
+export function ggufHead(
   metadata: GgufMetadata,
-  tensors: readonly GgufTensorToWrite[],
+  tensors: readonly TensorPlace[],
+  { version = VERSION, alignment = ALIGNMENT } = {},
 ): Uint8Array<ArrayBuffer> {
   const out = new ByteBuilder();
   out.bytes(new TextEncoder().encode("GGUF"));
-  out.scalar("u32", VERSION);
+  out.scalar("u32", version);
   out.u64(tensors.length);
   out.u64(metadata.size);
   for (const [key, [type, value]] of metadata) {
@@ -86,16 +102,14 @@ function ggufHead(
       out.scalar(type, value);
     }
   }
-  let offset = 0;
-  for (const { name, type, shape } of tensors) {
+  for (const { name, shape, typeId, offset } of tensors) {
     out.string(name);
     out.scalar("u32", shape.length);
     for (const n of shape.toReversed()) out.u64(n);
-    out.scalar("u32", ENCODINGS[type].id);
+    out.scalar("u32", typeId);
     out.u64(offset);
-    offset += aligned(tensorBytes(type, shape));
   }
-  return out.padded(ALIGNMENT);
+  return out.padded(alignment);
 }
 
 class ByteBuilder {
@@ -122,7 +136,7 @@ class ByteBuilder {
     this.#buffer.set(data, at);
   }
 
-  u64(value: number): void {
+  u64(value: number | bigint): void {
     const at = this.#room(8);
     this.#view.setBigUint64(at, BigInt(value), true);
   }
@@ -133,8 +147,9 @@ class ByteBuilder {
     this.bytes(data);
   }
 
-  scalar(type: keyof typeof TYPES, value: number | boolean | string): void {
+  scalar(type: keyof typeof TYPES, value: number | bigint | boolean | string): void {
     if (type === "string") return this.string(String(value));
+    if (type === "u64") return this.u64(value as bigint);
     const at = this.#room(type === "bool" ? 1 : 4);
     if (type === "bool") this.#view.setUint8(at, value === true ? 1 : 0);
     else if (type === "f32") this.#view.setFloat32(at, Number(value), true);

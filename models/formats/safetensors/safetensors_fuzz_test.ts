@@ -47,19 +47,10 @@ function readAll(bytes: Uint8Array): Promise<boolean> {
   }, "x.safetensors: ");
 }
 
-const edit = fc.record({
-  // Damage in the header has the most effect.
-  at: fc.oneof(fc.nat(20), fc.nat(500), fc.nat(WHOLE.length)),
-  out: fc.oneof(fc.constant(0), fc.constant(1), fc.nat(40), fc.nat(WHOLE.length)),
-  put: fc.oneof(
-    fc.array(fc.nat(255), { maxLength: 3 }),
-    fc.constantFrom(...'0 9 -1 99999999999 null [] {} " , } F64 __proto__ 1e3 .5'.split(" "))
-      .map((text) => [...new TextEncoder().encode(text)]),
-  ),
-});
+const PUTS = '0 9 -1 99999999999 null [] {} " , } F64 __proto__ 1e3 .5'.split(" ");
 
 Deno.test("2,000 damaged safetensors files are read correctly or refused", async () => {
-  await mostAreRefused(editedBytes(WHOLE, edit, 4), readAll, { seed: 4 });
+  await mostAreRefused(editedBytes(WHOLE, PUTS), readAll, { seed: 4 });
   assert.ok(await readAll(WHOLE));
 });
 

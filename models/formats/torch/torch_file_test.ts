@@ -4,7 +4,6 @@
  * are shared, transposed and half-precision ones, a scalar and a parameter.
  */
 import assert from "node:assert/strict";
-import fc from "fast-check";
 import { RgxError } from "../../../core/errors.ts";
 import { widenBF16, widenF16 } from "../../../core/half_floats.ts";
 import { parseTorchFile } from "./torch_file.ts";
@@ -79,18 +78,10 @@ function readAll(bytes: Uint8Array): Promise<boolean> {
   }, "x.bin: ");
 }
 
-const edit = fc.record({
-  at: fc.nat(FILES.zip.length),
-  out: fc.oneof({ weight: 8, arbitrary: fc.nat(2) }, fc.nat(FILES.zip.length)),
-  put: fc.oneof(
-    fc.array(fc.nat(255), { maxLength: 3 }),
-    fc.constantFrom(..."().N}]tuseaRbQX".split("")).map((c) => [c.charCodeAt(0)]),
-    fc.constantFrom([0x85], [0x86], [0x87], [0x88], [0x8a, 8], [255, 255, 255, 255]),
-  ),
-});
+const PUTS = [..."().N}]tuseaRbQX", [0x85], [0x86], [0x87], [0x88], [0x8a, 8], Array(4).fill(255)];
 
 Deno.test("2,000 damaged files are read completely or refused", () =>
-  mostAreRefused(editedBytes(FILES.zip, edit, 3), readAll, { seed: 8, share: 1 / 5 }));
+  mostAreRefused(editedBytes(FILES.zip, PUTS), readAll, { seed: 8, share: 1 / 5 }));
 
 const ascii = (text: string) => Uint8Array.from(text, (c) => c.charCodeAt(0));
 const run = (text: string) => unpickle(ascii(text), torchRules("m.bin"), "m.bin");
