@@ -42,15 +42,11 @@ export class Scope {
   }
 }
 
-export interface Expression {
-  (scope: Scope): Value;
-  /** Of a call: what is called, and the arguments. */
-  readonly callParts?: { readonly callee: Expression; readonly given: Arguments };
-}
+export type Expression = (scope: Scope) => Value;
 
-export type Arguments = (scope: Scope) => Call;
+type Arguments = (scope: Scope) => Call;
 
-export type Filter = (value: Value, scope: Scope) => Value;
+type Filter = (value: Value, scope: Scope) => Value;
 
 /** An expression that counts as a step, and as a level of those in each other. */
 function step(work: (scope: Scope) => Value): Expression {
@@ -81,7 +77,7 @@ function read(expression: Expression, scope: Scope): Value {
 }
 
 /** @throws Error for a value that cannot be called */
-export function called(callee: Value, given: Call, scope: Scope): Value {
+function called(callee: Value, given: Call, scope: Scope): Value {
   if (callee instanceof Callable) return made(callee.call(given), scope);
   throw new Error(`${described(callee)} cannot be called`);
 }
@@ -331,8 +327,7 @@ function bound(tokens: TokenStream): Expression | null {
 
 function call(tokens: TokenStream, callee: Expression): Expression {
   const given = callArguments(tokens);
-  const value = step((scope) => called(callee(scope), given(scope), scope));
-  return Object.assign(value, { callParts: { callee, given } });
+  return step((scope) => called(callee(scope), given(scope), scope));
 }
 
 function callArguments(tokens: TokenStream): Arguments {
@@ -384,7 +379,7 @@ function filtersAndTests(tokens: TokenStream, value: Expression): Expression {
   }
 }
 
-export function filter(tokens: TokenStream): Filter {
+function filter(tokens: TokenStream): Filter {
   const name = tokens.name(), given = tokens.is("(") ? callArguments(tokens) : argumentsOf([]);
   return (value, scope) => {
     scope.budget.count(1 + stepsOf(value));

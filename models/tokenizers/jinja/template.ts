@@ -1,19 +1,11 @@
 /**
  * Parses chat templates and runs them as Jinja 3.1 does in its immutable sandbox, with Python's
  * values. A statement that is parsed is a function that writes its text. What is not supported is
- * an error, never another text.
+ * an error, never another text. Left out, since no model uses them: `call` and `filter` blocks.
  */
 import { didYouMean } from "../../../core/suggest.ts";
 import { Budget, stepsOf } from "./budget.ts";
-import {
-  called,
-  type Expression,
-  expression,
-  expressions,
-  type Filter,
-  filter,
-  Scope,
-} from "./expressions.ts";
+import { type Expression, expression, expressions, Scope } from "./expressions.ts";
 import { GLOBALS } from "./globals.ts";
 import { position, shownTag, TemplateFault, TokenStream } from "./tokens.ts";
 import {
@@ -23,7 +15,6 @@ import {
   fromJson,
   isTrue,
   itemsOf,
-  Markup,
   Namespace,
   orUndefined,
   str,
@@ -118,20 +109,13 @@ function writing(textIn: (scope: Scope) => string): Statement {
   };
 }
 
-/** Jinja joins what blocks give to its text as it is: it must be one. */
-function shownText(value: Value): string {
-  if (typeof value === "string") return value;
-  if (value instanceof Markup) return value.text;
-  throw new Error(`a block gives ${described(value)}, expected a text`);
-}
-
 /** What `set` and `for` give a value to: a name, a field of a namespace, or several of these. */
 interface Target {
   readonly names: readonly string[];
   readonly assign: (value: Value, scope: Scope) => void;
 }
 
-/** A parameter of a macro or of a call block; null = it has no default. */
+/** A parameter of a macro; null = it has no default. */
 type Parameter = readonly [name: string, value: Expression | null];
 
 interface Open {
@@ -141,7 +125,7 @@ interface Open {
   readonly isLoop: boolean | null;
 }
 
-const BLOCKS = ["for", "if", "set", "macro", "call", "filter", "generation"];
+const BLOCKS = ["for", "if", "set", "macro", "generation"];
 const RESERVED = ["true", "True", "false", "False", "none", "None"];
 
 class TemplateParser {
@@ -150,15 +134,13 @@ class TemplateParser {
   readonly #statements: ReadonlyMap<string, (at: number) => Statement>;
 
   constructor(readonly source: string) {
-    this.#tokens = new TokenStream(source, ["loop", "caller", ...GLOBALS.keys()]);
+    this.#tokens = new TokenStream(source, ["loop", ...GLOBALS.keys()]);
     this.#statements = new Map<string, (at: number) => Statement>(Object.entries(
       {
         for: (at) => this.#for(at),
         if: (at) => this.#if(at),
         set: (at) => this.#set(at),
         macro: (at) => this.#macro(at),
-        call: (at) => this.#call(at),
-        filter: (at) => this.#filter(at),
         // transformers' mark of what the assistant wrote.
         generation: (at) => {
           const body = this.#body("generation", at, false);
@@ -321,36 +303,9 @@ class TemplateParser {
   #macro(at: number): Statement {
     const name = this.#newName();
     this.#tokens.sets([name]);
-    const all = this.#parameters(true), body = this.#body("macro", at, false);
+    const all = this.#parameters(), body = this.#body("macro", at, false);
     return (scope) => {
       scope.set(name, macro(name, all, body, scope));
-      return null;
-    };
-  }
-
-  #call(at: number): Statement {
-    const tokens = this.#tokens, all = tokens.is("(") ? this.#parameters(false) : [];
-    const first = tokens.current, { callParts: parts } = expression(tokens);
-    if (parts === undefined) throw tokens.fault("found no call, expected one: name(…)", first);
-    tokens.sets(all.map(([name]) => name));
-    const body = this.#body("call", at, false);
-    return (scope, out) => {
-      const caller = macro("caller", all, body, scope), of = parts.given(scope);
-      const given = { ...of, named: new Map([...of.named, ["caller", caller]]) };
-      out.push(shownText(called(parts.callee(scope), given, scope)));
-      return null;
-    };
-  }
-
-  #filter(at: number): Statement {
-    const filters: Filter[] = [];
-    do filters.push(filter(this.#tokens)); while (this.#tokens.skipIf("|"));
-    const body = this.#body("filter", at);
-    return (scope, out) => {
-      const inner = scope.inner(), parts: string[] = [], end = body(inner, parts);
-      if (end !== null) return end;
-      const text = filters.reduce<Value>((value, apply) => apply(value, inner), parts.join(""));
-      out.push(shownText(text));
       return null;
     };
   }
@@ -399,8 +354,8 @@ class TemplateParser {
     throw tokens.fault(`found ${name}, which gets no value, expected a name`, first);
   }
 
-  /** `(a, b, c=1)`. @param areKnown whether what is parsed next sees them */
-  #parameters(areKnown: boolean): readonly Parameter[] {
+  /** `(a, b, c=1)`. */
+  #parameters(): readonly Parameter[] {
     const tokens = this.#tokens, all: Parameter[] = [], names = new Set<string>();
     let hasDefault = false;
     tokens.expect("(");
@@ -409,7 +364,7 @@ class TemplateParser {
       const first = tokens.current, name = this.#newName();
       if (names.has(name)) throw tokens.fault(`two parameters are named ${name}`, first);
       names.add(name);
-      if (areKnown) tokens.sets([name]);
+      tokens.sets([name]);
       const value = tokens.skipIf("=") ? expression(tokens) : null;
       if (value !== null) hasDefault = true;
       else if (hasDefault) {
@@ -443,8 +398,6 @@ function macro(
 ): Value {
   return new Callable(name, ({ positional, named }: Call) => {
     const inner = scope.inner(), rest = new Map(named);
-    inner.set("caller", orUndefined(rest.get("caller"), "caller"));
-    rest.delete("caller");
     const given = parameters.map(([name], i) => {
       if (i < positional.length) return positional[i];
       const value = rest.get(name);

@@ -20,7 +20,7 @@ function render(template: string, values: Record<string, unknown>): string | nul
 for (const name of ["templates", "random"]) {
   Deno.test(`recorded ${name} give what Python's Jinja gives, or are refused as there`, () => {
     const { values, cases } = readGoldenJson<Golden>(`jinja/${name}.json`);
-    assert.ok(cases.length > 600);
+    assert.ok(cases.length > 500);
     for (const [template, text] of cases) assert.equal(render(template, values), text, template);
   });
 }
