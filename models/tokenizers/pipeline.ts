@@ -22,7 +22,6 @@ export class TokenizerPipeline {
   readonly added: readonly AddedToken[];
   /** By id: the tokens of the model, and the added ones. */
   readonly tokens: readonly (string | undefined)[];
-  readonly isBpe: boolean;
   readonly #vocabulary: Vocabulary;
   readonly #addedIds: ReadonlyMap<string, number>;
   readonly #finders: Finders;
@@ -48,7 +47,6 @@ export class TokenizerPipeline {
     const tokens = [...vocabulary.tokens];
     for (const { content, id } of this.added) tokens[id] = content;
     this.tokens = tokens;
-    this.isBpe = model instanceof Bpe;
     const cut = preTokenizerOf(json["pre_tokenizer"]);
     // Without a pre-tokenizer a text is one word, and words that are met again are remembered.
     const cutsAtWords = cut === null && model instanceof Bpe && model.cutsAtWords;

@@ -15,7 +15,7 @@ import {
   selectChatTemplate,
 } from "./chat_template.ts";
 import { Damaged, type Json, NotSupported } from "./components/component.ts";
-import { cleanUpSpaces, decoderOf } from "./components/decoders.ts";
+import { decoderOf } from "./components/decoders.ts";
 import { DAMAGED_ADVICE, isRecord, parseJsonObject } from "../../core/json_file.ts";
 import { namedSpecials, withSpecials } from "./named_specials.ts";
 import { type Finders, TokenizerPipeline } from "./pipeline.ts";
@@ -122,7 +122,6 @@ class HuggingFaceTokenizer implements Tokenizer {
   readonly #unknownId: number | null;
   /** Finders of the added tokens that are not special. Made when they are first needed. */
   #plainFinders: Finders | null = null;
-  readonly #cleanUpSpaces: boolean;
   readonly #tokenBytes: TokenBytes;
   #around: { before: number[]; after: number[] } | null = null;
   readonly #renderChat: ChatRenderer | null;
@@ -150,9 +149,6 @@ class HuggingFaceTokenizer implements Tokenizer {
       : this.tokenId(specials["unk_token"]);
     this.eosId = this.#roleId(specials, "eos_token");
     this.padId = this.#roleId(specials, "pad_token");
-    // As transformers 5 does: the clean-up removes spaces that a BPE means, whatever older files
-    // ask for.
-    this.#cleanUpSpaces = config["clean_up_tokenization_spaces"] === true && !pipeline.isBpe;
     this.#tokenBytes = tokenBytes(tokenizerJson["decoder"]);
     const jinja = files.get("chat_template.jinja");
     const name = jinja === undefined ? "tokenizer_config.json" : "chat_template.jinja";
@@ -229,9 +225,7 @@ class HuggingFaceTokenizer implements Tokenizer {
     const skip = options.skipSpecialTokens ?? false;
     const tokens = ids.filter((id) => !(skip && this.#specialIds.has(id)))
       .map((id) => this.#pipeline.tokens[id]).filter((token) => token !== undefined);
-    if (tokens.length === 0) return "";
-    const text = this.#pipeline.decode(tokens);
-    return this.#cleanUpSpaces ? cleanUpSpaces(text) : text;
+    return tokens.length === 0 ? "" : this.#pipeline.decode(tokens);
   }
 
   tokenBytes(id: number): Uint8Array | null {

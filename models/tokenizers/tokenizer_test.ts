@@ -157,19 +157,6 @@ function merging(merges: unknown[]): Map<string, string> {
   return tinyFiles({}, { model: { type: "BPE", vocab: { a: 0, b: 1, ab: 2, "</s>": 3 }, merges } });
 }
 
-Deno.test("decoded text is cleaned up only where a model that is no BPE asks for it", () => {
-  const decoded = (model: Record<string, unknown>) => {
-    const vocab = { "<unk>": 0, "a": 1, "!": 2 };
-    const files = new Map([
-      ["tokenizer.json", JSON.stringify({ model: { vocab, unk_token: "<unk>", ...model } })],
-      ["tokenizer_config.json", JSON.stringify({ clean_up_tokenization_spaces: true })],
-    ]);
-    return tokenizerFromFiles(files, "here").decode([1, 2]);
-  };
-  assert.equal(decoded({ type: "BPE", merges: [] }), "a !");
-  assert.equal(decoded({ type: "WordLevel" }), "a!");
-});
-
 Deno.test("an unusable tokenizer is one clear error", async () => {
   const whole = tinyFiles().get("tokenizer.json")!;
   const cases: [Map<string, string>, RegExp][] = [

@@ -86,9 +86,3 @@ function strip({ content, start, stop }: Json): Decoder {
       return rest;
     });
 }
-
-/** Takes spaces before English punctuation and endings away, as transformers does on request. */
-export function cleanUpSpaces(text: string): string {
-  return text.replaceAll(/ ([.?!,])/g, "$1").replaceAll(" ' ", "'")
-    .replaceAll(/ (n't|'m|'s|'ve|'re)/g, "$1");
-}
