@@ -212,9 +212,6 @@ async function readArchive(
     if (places.has(storage)) continue;
     const entry: ZipEntry | undefined = entries.get(`${root}data/${storage}`);
     if (entry === undefined) throw bad(`there is no storage "${storage}" in the archive`);
-    if (entry.deflated || entry.size !== entry.packedSize) {
-      throw bad(`storage "${storage}" is packed; PyTorch stores it as it is`);
-    }
     const begin = await storedStart(source, entry, bad);
     let checked: Promise<void> | null = null;
     places.set(storage, {

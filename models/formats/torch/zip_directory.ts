@@ -1,17 +1,14 @@
 /**
  * Reads zip archives by their central directory (APPNOTE 6.3.3, with zip64): names, places and
- * sizes of the entries, and the bytes of one. Left out: encryption, several disks, methods other
- * than stored and deflated.
+ * sizes of the entries, and the bytes of one. Left out: encryption, several disks, and packed
+ * contents, which torch.save does not make.
  */
-import { crc32, inflateRawSync } from "node:zlib";
+import { crc32 } from "node:zlib";
 import type { RgxError } from "../../../core/errors.ts";
 import type { ByteSource } from "../byte_source.ts";
 
 export interface ZipEntry {
   readonly name: string;
-  readonly deflated: boolean;
-  /** Bytes in the archive, and of the contents. */
-  readonly packedSize: number;
   readonly size: number;
   readonly headerAt: number;
   /** CRC-32 of the contents. */
@@ -24,8 +21,8 @@ const END_BYTES = 22, LOCATOR_BYTES = 20, CENTRAL_BYTES = 46, LOCAL_BYTES = 30;
 const MAX_COMMENT = 65535;
 /** Far more than any model's list of tensors needs. */
 const MAX_DIRECTORY_BYTES = 2 ** 26;
-/** Deflated contents are in memory as a whole. */
-const MAX_INFLATED_BYTES = 2 ** 28;
+/** Contents that are read as a whole. */
+const MAX_BYTES = 2 ** 28;
 
 type Bad = (message: string) => RgxError;
 
@@ -56,12 +53,12 @@ export async function readZipDirectory(
     const name = text.decode(bytes.subarray(p + CENTRAL_BYTES, extraAt));
     const method = view.getUint16(p + 10, true);
     if ((view.getUint16(p + 8, true) & 1) !== 0) throw bad(`"${name}" in it is encrypted`);
-    if (method !== 0 && method !== 8) throw bad(`"${name}" in it is packed by method ${method}`);
+    if (method !== 0) throw bad(`"${name}" in it is packed by method ${method}`);
     if (entries.has(name)) throw bad(`"${name}" is in it twice`);
     const wide = wideSizes(view, p, extraAt, extraAt + extraLength);
     if (wide === null) throw bad(`the sizes of "${name}" in it are damaged`);
     const checksum = view.getUint32(p + 16, true);
-    entries.set(name, { name, deflated: method === 8, checksum, ...wide });
+    entries.set(name, { name, checksum, ...wide });
     p = next;
   }
   return entries;
@@ -89,9 +86,10 @@ function wideSizes(view: DataView, p: number, extraAt: number, extraEnd: number)
     field += 8;
     return Number(view.getBigUint64(field - 8, true));
   };
+  // In this order, without those that are narrow.
   const size = read(p + 24), packedSize = read(p + 20), headerAt = read(p + 42);
-  return [size, packedSize, headerAt].every(Number.isSafeInteger)
-    ? { size, packedSize, headerAt }
+  return packedSize === size && [size, headerAt].every(Number.isSafeInteger)
+    ? { size, headerAt }
     : null;
 }
 
@@ -120,17 +118,17 @@ async function findDirectory(source: ByteSource, bad: Bad) {
   };
 }
 
-/** Where the contents of a stored (not deflated) entry begin. */
+/** Where the contents of an entry begin. */
 export async function storedStart(
   source: ByteSource,
-  { name, headerAt, packedSize }: ZipEntry,
+  { name, headerAt, size }: ZipEntry,
   bad: Bad,
 ): Promise<number> {
   const damaged = () => bad(`"${name}" in it is damaged or cut off`);
   if (headerAt + LOCAL_BYTES > source.size) throw damaged();
   const view = new DataView((await source.read(headerAt, headerAt + LOCAL_BYTES)).buffer);
   const begin = headerAt + LOCAL_BYTES + view.getUint16(26, true) + view.getUint16(28, true);
-  if (view.getUint32(0, true) !== LOCAL || begin + packedSize > source.size) throw damaged();
+  if (view.getUint32(0, true) !== LOCAL || begin + size > source.size) throw damaged();
   return begin;
 }
 
@@ -140,16 +138,8 @@ export async function readZipEntry(
   bad: Bad,
 ): Promise<Uint8Array<ArrayBuffer>> {
   const begin = await storedStart(source, entry, bad);
-  if (entry.size > MAX_INFLATED_BYTES) throw bad(`"${entry.name}" in it has ${entry.size} bytes`);
-  let bytes = await source.read(begin, begin + entry.packedSize);
-  if (entry.deflated) {
-    try {
-      const options = { maxOutputLength: Math.max(1, entry.size) };
-      bytes = Uint8Array.from(inflateRawSync(bytes, options));
-    } catch (error) {
-      throw bad(`"${entry.name}" in it cannot be unpacked: ${(error as Error).message}`);
-    }
-  }
+  if (entry.size > MAX_BYTES) throw bad(`"${entry.name}" in it has ${entry.size} bytes`);
+  const bytes = await source.read(begin, begin + entry.size);
   compare(entry, crc32(bytes), bad);
   return bytes;
 }
@@ -158,7 +148,7 @@ export async function readZipEntry(
 const PART_BYTES = 1 << 24;
 
 /**
- * Compares the contents of a stored entry, which begin at byte `begin`, with their checksum.
+ * Compares the contents of an entry, which begin at byte `begin`, with their checksum.
  * @throws the error that `bad` makes when they differ
  */
 export async function checkStored(
