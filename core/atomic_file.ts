@@ -92,15 +92,13 @@ function explainWriteError(error: unknown, path: string): unknown {
 export async function writeFileAtomic(
   path: string,
   content: FileContent | string,
-  options: { write?: FileWriter } = {},
 ): Promise<void> {
-  await writeFilesAtomic(new Map([[path, content]]), options);
+  await writeFilesAtomic(new Map([[path, content]]));
 }
 
 /** `writeFileAtomic` of several files: all are complete before one is renamed. @throws RgxError */
 export async function writeFilesAtomic(
   files: ReadonlyMap<string, FileContent | string>,
-  { write = writeFlushed }: { write?: FileWriter } = {},
 ): Promise<void> {
   const temporary = (path: string) => `${path}.tmp-${Deno.pid}`;
   const explained = async (path: string, work: () => Promise<void>) => {
@@ -114,7 +112,9 @@ export async function writeFilesAtomic(
   try {
     const ends = await Promise.allSettled([...files].map(async ([path, content]) => {
       const pieces = piecesOf(content);
-      if (!await isStream(path)) return await explained(path, () => write(temporary(path), pieces));
+      if (!await isStream(path)) {
+        return await explained(path, () => writeFlushed(temporary(path), pieces));
+      }
       streams.add(path);
       await explained(path, async () => {
         using stream = await Deno.open(path, { append: true });

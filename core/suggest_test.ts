@@ -9,16 +9,6 @@ Deno.test("a swap of two neighbouring characters is one edit", () => {
   assert.equal(editDistance("ca", "abc"), 3);
 });
 
-Deno.test("the distance is symmetric and zero only for equal texts", () => {
-  const words = ["", "a", "ab", "ba", "beta", "bate", "epsilon", "epsilon_high"];
-  for (const a of words) {
-    for (const b of words) {
-      assert.equal(editDistance(a, b), editDistance(b, a));
-      assert.equal(editDistance(a, b) === 0, a === b);
-    }
-  }
-});
-
 Deno.test("one edit is a distance of 1, for all texts of few letters", () => {
   const words = [""];
   for (const word of words) if (word.length < 4) words.push(`${word}a`, `${word}b`, `${word}c`);

@@ -115,32 +115,22 @@ Deno.test("cores of the node are shared by the tasks that srun starts on it", ()
 });
 
 Deno.test("several processes are distinguished from one, for every launcher", () => {
-  const layout = (variables: Record<string, string>) => processLayout(from(variables));
-  assert.deepEqual(layout({ ...STEP, SLURM_STEP_NUM_TASKS: "2", SLURM_PROCID: "1" }), {
-    rank: 1,
-    size: 2,
-    from: "SLURM_STEP_NUM_TASKS",
-  });
-  // The allocation has two tasks, but its script is one process.
-  assert.equal(layout({ ...BATCH, SLURM_NTASKS: "2" }), null);
   const openMpi = { OMPI_COMM_WORLD_SIZE: "4", OMPI_COMM_WORLD_RANK: "3", PMIX_RANK: "3" };
-  assert.deepEqual(layout({ ...BATCH, ...openMpi }), {
-    rank: 3,
-    size: 4,
-    from: "OMPI_COMM_WORLD_SIZE",
-  });
-  assert.deepEqual(layout({ PMI_SIZE: "2", PMI_RANK: "0" }), {
-    rank: 0,
-    size: 2,
-    from: "PMI_SIZE",
-  });
-  assert.deepEqual(layout({ WORLD_SIZE: "8", RANK: "5" }), {
-    rank: 5,
-    size: 8,
-    from: "WORLD_SIZE",
-  });
-  assert.equal(layout({ WORLD_SIZE: "1", RANK: "0" }), null);
-  assert.equal(layout({ WORLD_SIZE: "8" }), null);
+  const cases: [Record<string, string>, ReturnType<typeof processLayout>][] = [
+    [{ ...STEP, SLURM_STEP_NUM_TASKS: "2", SLURM_PROCID: "1" }, {
+      rank: 1,
+      size: 2,
+      from: "SLURM_STEP_NUM_TASKS",
+    }],
+    // The allocation has two tasks, but its script is one process.
+    [{ ...BATCH, SLURM_NTASKS: "2" }, null],
+    [{ ...BATCH, ...openMpi }, { rank: 3, size: 4, from: "OMPI_COMM_WORLD_SIZE" }],
+    [{ PMI_SIZE: "2", PMI_RANK: "0" }, { rank: 0, size: 2, from: "PMI_SIZE" }],
+    [{ WORLD_SIZE: "8", RANK: "5" }, { rank: 5, size: 8, from: "WORLD_SIZE" }],
+    [{ WORLD_SIZE: "1", RANK: "0" }, null],
+    [{ WORLD_SIZE: "8" }, null],
+  ];
+  for (const [variables, layout] of cases) assert.deepEqual(processLayout(from(variables)), layout);
 });
 
 Deno.test("times in SLURM's format are parsed", () => {
