@@ -9,10 +9,7 @@ import type { Job } from "./processes.ts";
 /** A check that counts as one test, or a run of `deno test`. */
 export interface PlannedJob extends Job {
   kind: "check" | "tests";
-  /**
-   * Its processes wait for each other and for limits of time: it runs beside the others, and has
-   * the processor first, since these jobs take longest together.
-   */
+  /** Its processes wait for each other and for limits of time: it runs beside the others. */
   waits?: boolean;
   /** It is about dist/rgx, which `.ci/run` builds meanwhile. */
   needsExecutable?: boolean;
@@ -183,9 +180,9 @@ export function fullPlan(): PlannedJob[] {
   return [
     { ...tests("a real SLURM", SLURM), waits: true },
     { ...tests("jobs and ranks", [`--ignore=${SLURM}`, "tests/jobs/"]), waits: true },
-    { ...tests("the commands of the pages", [PAGES_TEST]), waits: true },
     { ...tests("the executable", [EXECUTABLE]), needsExecutable: true },
     tests("conformance of the kernels", ["kernels/conformance/"]),
+    tests("the commands of the pages", [PAGES_TEST]),
     // They share what they import, and the pipelines of one emulated card.
     { ...tests("models on each device", []), together: onEachDevice },
     tests("models", [`--ignore=${onEachDevice}`, "models/"]),

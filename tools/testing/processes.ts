@@ -5,8 +5,6 @@ export interface Job {
   name: string;
   args: readonly string[];
   env?: Readonly<Record<string, string>>;
-  /** Others have the processor first. */
-  isPatient?: boolean;
 }
 
 export interface JobResult {
@@ -47,11 +45,8 @@ export async function runJobs(
 
 async function run(job: Job, cwd: URL): Promise<JobResult> {
   const start = performance.now();
-  const deno = [Deno.execPath(), ...job.args];
-  const isNice = job.isPatient === true && Deno.build.os !== "windows";
-  const [program, ...args] = isNice ? ["nice", "-n", "5", ...deno] : deno;
-  const child = new Deno.Command(program!, {
-    args,
+  const child = new Deno.Command(Deno.execPath(), {
+    args: [...job.args],
     cwd,
     env: { NO_COLOR: "1", ...job.env },
     stdout: "piped",

@@ -80,8 +80,7 @@ async function executableIsBuilt(): Promise<void> {
 
 const later = plan.filter(({ needsExecutable }) => needsExecutable);
 const waiting = plan.filter(({ waits }) => waits);
-const others = plan.filter((job) => !later.includes(job) && !waiting.includes(job))
-  .map((job) => ({ ...job, isPatient: waiting.length > 0 }));
+const others = plan.filter((job) => !later.includes(job) && !waiting.includes(job));
 await Promise.all([
   runJobs(others, CONCURRENCY, ROOT, report),
   runJobs(waiting, 1, ROOT, report),
