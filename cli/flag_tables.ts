@@ -15,10 +15,12 @@ export const COMPUTE_DTYPE = {
     sides, as the key of training (default float32)`,
 } as const;
 
-/** How inputs of products with 4-bit weights are represented. */
+/** How inputs of products with 4-bit weights, and keys and values, are represented. */
 export const ACTIVATIONS = {
   activations: `one float32|int8 <type> -- int8: 4-bit weights times rounded inputs, faster and a
     little less exact (default float32)`,
+  kvCacheDtype: `one float32|bfloat16 <type> -- bfloat16: keys and values in half of the memory,
+    rounded; only on a CPU (default float32)`,
 } as const;
 
 /** Where and how a model computes. */

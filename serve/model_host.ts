@@ -22,6 +22,7 @@ import type {
 import { vocabularyOf } from "../models/grammar/vocabulary.ts";
 import { logprobs, type SequenceLogprobs } from "../models/inspect/logprobs.ts";
 import { type LoadedModel, loadModel, type LoadOptions } from "../models/load_model.ts";
+import type { KvCacheDtype } from "../models/network/types.ts";
 import { modelNotFound, now } from "./api_error.ts";
 
 /** A model that requests can name: the base, or an adapter on it. */
@@ -50,6 +51,8 @@ export interface HostOptions extends Pick<LoadOptions, "weights" | "activations"
   maxModelLength?: number;
   /** A length that the model does not have becomes that of the model, instead of an error. */
   clipsLength?: boolean;
+  /** Type of keys and values; default: float32. */
+  kvCacheDtype?: KvCacheDtype;
   /** Maximum number of completions that are decoded together. */
   maxSequences?: number;
   /** Leaves adapters beside float weights, in place of copies with them merged in. */
@@ -261,9 +264,10 @@ export class ModelHost {
 async function planRoom(
   { model }: LoadedModel,
   length: number,
-  { maxSequences = DEFAULT_SEQUENCES, bytes = defaultBytes(model) }: HostOptions,
+  { kvCacheDtype, maxSequences = DEFAULT_SEQUENCES, bytes = defaultBytes(model) }: HostOptions,
 ): Promise<GenerationSizes> {
-  const align = promptAlignment(model.config), longest = Math.ceil(length / align) * align;
+  const align = promptAlignment(model.config, kvCacheDtype);
+  const longest = Math.ceil(length / align) * align;
   const onGpu = model.device.adapter !== undefined, { prefillRows } = model.generationLimits;
   const room = (branches: number, rows: number): GenerationSizes => ({
     promptRows: rows,
@@ -271,6 +275,7 @@ async function planRoom(
     branches,
     maxNewTokens: length - 1,
     adjusted: true,
+    kvCacheDtype,
     // Each sequence has a state at the end of its prompt, and leaves one there for its next turn.
     ...(onGpu
       ? {}

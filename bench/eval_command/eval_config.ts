@@ -150,6 +150,7 @@ function describe(tree: MapNode, problems: Problems, chosen: ChosenTasks): EvalD
     temperature: v.temperature ?? (isRemoteStyle ? 0.6 : null),
     top_p: v.top_p ?? (isRemoteStyle ? 0.95 : null),
     activations: v.activations,
+    kv_cache_dtype: v.kv_cache_dtype,
     compute_dtype: v.compute_dtype,
     max_new_tokens: v.max_tokens ?? (isRemoteStyle ? 32768 : null),
     samples: v.samples ?? v.completions_per_prompt ?? v.eval_repeats,
@@ -459,6 +460,7 @@ const TYPES = {
   temperature: float({ min: 0, max: 100 }),
   top_p: float({ above: 0, max: 1 }),
   activations: choice(["int8", "float32"]),
+  kv_cache_dtype: choice(["bfloat16", "float32"]),
   compute_dtype: choice(["bfloat16", "float16", "float32"]),
   // This key has no effect: weights stay in their storage type, and computations are in float32.
   dtype: choice(["auto", "float32", "bfloat16", "float16", "float", "half"]),

@@ -6,7 +6,7 @@ import type { RunConfig } from "../../configs/schema/run_config.ts";
 import type { ComputeDtype } from "../../kernels/ops/common/compute_dtype.ts";
 import { stopStrings } from "../../models/generation/sampling/stop_strings.ts";
 import type { GenerateOptions } from "../../models/generation/types.ts";
-import type { ActivationType } from "../../models/network/types.ts";
+import type { ActivationType, KvCacheDtype } from "../../models/network/types.ts";
 import type { PromptEncoder } from "./prompt_encoder.ts";
 
 /** How completions are drawn. */
@@ -32,6 +32,8 @@ export interface SamplingSettings {
   min_new_tokens?: number;
   /** Type of the inputs of products with 4-bit weights (GenerateOptions); absent: float32. */
   activations?: ActivationType;
+  /** Type of keys and values (GenerateOptions); absent: float32. */
+  kv_cache_dtype?: KvCacheDtype;
   /** Type of both sides of matrix products, which the device obeys; absent: float32. */
   compute_dtype?: ComputeDtype;
 }
@@ -67,7 +69,8 @@ function generateOptions(
   seed: number,
   shouldStop: () => boolean,
 ): GenerateOptions {
-  const { max_new_tokens: maxNewTokens, min_new_tokens = 0, activations } = sampling;
+  const { max_new_tokens: maxNewTokens, min_new_tokens = 0 } = sampling;
+  const { activations, kv_cache_dtype: kvCacheDtype } = sampling;
   const stopWhen = stopStrings(tokenizer, sampling.stop ?? []);
   return {
     maxNewTokens,
@@ -81,6 +84,7 @@ function generateOptions(
     eosIds,
     shouldStop,
     ...(activations === undefined ? {} : { activations }),
+    ...(kvCacheDtype === undefined ? {} : { kvCacheDtype }),
     ...(stopWhen === null ? {} : { stopWhen }),
   };
 }

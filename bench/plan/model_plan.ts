@@ -152,6 +152,7 @@ export async function planModels(
   for (
     const [name, value] of [
       ["activations", "int8"],
+      ["kv_cache_dtype", "bfloat16"],
       ["compute_dtype", "bfloat16"],
       ["compute_dtype", "float16"],
     ] as const
@@ -542,6 +543,7 @@ export function samplingOf(
   };
   // The defaults are left out, since the settings are part of the key of stored answers.
   if (sampling.activations === "float32") delete sampling.activations;
+  if (sampling.kv_cache_dtype === "float32") delete sampling.kv_cache_dtype;
   if (sampling.compute_dtype === "float32") delete sampling.compute_dtype;
   if (samples === 1 || sampling.temperature !== 0) return sampling;
   warnings.push(

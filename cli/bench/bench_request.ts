@@ -158,6 +158,7 @@ function merge(from: BenchmarkOptions, flags: BenchFlags): BenchmarkOptions {
     min_p: flags.minP,
     repetition_penalty: flags.repetitionPenalty,
     activations: flags.activations,
+    kv_cache_dtype: flags.kvCacheDtype,
     compute_dtype: flags.computeDtype,
     max_new_tokens: flags.maxNewTokens,
     samples: flags.samples,

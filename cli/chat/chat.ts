@@ -55,7 +55,7 @@ export async function chat(path: string, flags: ChatFlags): Promise<number> {
       weights,
       onLoad: progress.on,
       maxSequences: 1,
-      ...pick(flags, "activations"),
+      ...pick(flags, "activations", "kvCacheDtype"),
       maxModelLength: flags.maxModelLen,
       clipsLength: true,
     });

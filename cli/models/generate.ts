@@ -39,7 +39,7 @@ export async function generateText(stdin: string | undefined, flags: GenerateFla
     const constraint = form === null ? null : constraintOf(form, tokenizer, model.vocabSize);
     const [completions] = await model.generate([{ promptId: 0, promptIds, n: flags.n }], {
       ...pick(flags, "maxNewTokens", "minNewTokens", "temperature", "topK", "topP", "minP"),
-      ...pick(flags, "repetitionPenalty", "seed", "activations"),
+      ...pick(flags, "repetitionPenalty", "seed", "activations", "kvCacheDtype"),
       ...(stopWhen === null ? {} : { stopWhen }),
       ...(constraint === null ? {} : { constraint }),
       eosIds: flags.ignoreEos ? [] : eosIds,
@@ -202,6 +202,7 @@ const LOCAL = [
   "loadIn8bit",
   "loadIn4bit",
   "activations",
+  "kvCacheDtype",
   "device",
   "threads",
   "computeDtype",

@@ -40,7 +40,7 @@ export async function serve(argument: string | undefined, flags: ServeFlags): Pr
     const host = await ModelHost.open(path, device, {
       weights,
       onLoad: progress.on,
-      ...pick(flags, "activations", "separateAdapters"),
+      ...pick(flags, "activations", "kvCacheDtype", "separateAdapters"),
       ...given({
         servedNames: servedNames.length === 0 ? undefined : servedNames,
         maxModelLength: flags.maxModelLen,

@@ -68,6 +68,7 @@ Deno.test("TRL's keys of a vLLM server are those of section generation", async (
     server_timeout: 240,
     max_staleness: 0,
     activations: "float32",
+    kv_cache_dtype: "float32",
   });
   const more = "vllm_mode: server\nvllm_server_host: node7\nvllm_server_port: 9000\n" +
     "vllm_server_timeout: 60\n";

@@ -350,17 +350,22 @@ function isMultiple(value: number, unit: number): boolean {
 
 /** The keys of section `generation`, which all of its rules read. */
 const OF_GENERATION = "generation.backend generation.base_url generation.api_key_env " +
-  "generation.server_timeout generation.max_staleness generation.activations";
+  "generation.server_timeout generation.max_staleness generation.activations " +
+  "generation.kv_cache_dtype";
+
+/** Keys that round what the training pass does not. */
+const ROUNDING = ["activations", "kv_cache_dtype"] as const;
 
 /** Rules about section `generation`: what sampling on servers needs and excludes. */
 export class GenerationRules extends RuleContext {
   check(): void {
-    const { backend, base_url, max_staleness, activations } = this.config.generation;
+    const { backend, base_url, max_staleness } = this.config.generation;
     if (!this.valid(...OF_GENERATION.split(" "))) return;
     if (backend === "in_process") return this.#inProcess();
     const key = "generation.backend";
-    if (activations !== "float32") {
-      this.fail("needs generation.backend in_process: a server chooses", "generation.activations");
+    for (const name of ROUNDING) {
+      if (this.config.generation[name] === "float32") continue;
+      this.fail("needs generation.backend in_process: a server chooses", `generation.${name}`);
     }
     if ((base_url ?? []).length === 0) {
       this.fail("openai needs generation.base_url, the address of a server", key);
@@ -378,7 +383,7 @@ export class GenerationRules extends RuleContext {
 
   /** The keys of servers have no effect where the process itself samples. */
   #inProcess(): void {
-    this.#activations();
+    this.#rounding();
     const { base_url, api_key_env, max_staleness, server_timeout } = this.config.generation;
     const written = {
       base_url: base_url !== null,
@@ -393,19 +398,25 @@ export class GenerationRules extends RuleContext {
     }
   }
 
-  /** What sampling with rounded activations excludes. */
-  #activations(): void {
-    const { training, generation, lora } = this.config, key = "generation.activations";
-    if (generation.activations === "float32") return;
-    this.rule(`${key} lora`, () =>
-      lora === null &&
-      "int8 needs a lora section: full training holds its weights as floats, which are not rounded");
-    this.rule(`${key} use_rollout_activations`, () =>
-      training.use_rollout_activations &&
-      "int8 excludes use_rollout_activations: the training pass is not rounded");
-    this.rule(`${key} use_rollout_log_probs`, () =>
-      training.use_rollout_log_probs &&
-      "int8 excludes use_rollout_log_probs: the loss needs those of the policy itself");
+  /** What sampling with rounded activations, or rounded keys and values, excludes. */
+  #rounding(): void {
+    const { training, generation, lora } = this.config;
+    this.rule(
+      "generation.activations lora",
+      () =>
+        generation.activations === "int8" && lora === null &&
+        "int8 needs a lora section: full training holds its weights as floats, which are not rounded",
+    );
+    for (const name of ROUNDING) {
+      const value = generation[name], key = `generation.${name}`;
+      if (value === "float32") continue;
+      this.rule(`${key} use_rollout_activations`, () =>
+        training.use_rollout_activations &&
+        `${value} excludes use_rollout_activations: the training pass is not rounded`);
+      this.rule(`${key} use_rollout_log_probs`, () =>
+        training.use_rollout_log_probs &&
+        `${value} excludes use_rollout_log_probs: the loss needs those of the policy itself`);
+    }
   }
 
   /** TRL requires the same. */

@@ -58,7 +58,8 @@ export const ALGORITHM_KEYS = keys(TYPES, {
     where the mean log-probability of their tokens has fallen by more than this since sampling;
     null: none`,
   vllm_importance_sampling_correction: `bool = true -- correct the loss where another engine or an
-    older policy sampled (generation.backend), or rounded activations (generation.activations)`,
+    older policy sampled (generation.backend), or rounded activations, keys or values
+    (generation.activations, generation.kv_cache_dtype)`,
   vllm_importance_sampling_mode: `ratios = sequence_mask -- one ratio per token or per completion;
     outside the bounds it is clamped (truncate) or 0 (mask)`,
   vllm_importance_sampling_clip_max: `number>0? = 3 -- upper bound of that ratio; null: none

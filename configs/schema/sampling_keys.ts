@@ -64,6 +64,9 @@ export const GENERATION = {
     activations: `one float32|int8 = float32 -- in_process: int8 samples training's completions with
       rounded inputs of 4-bit weights, faster on a CPU; the loss is corrected for it as for a
       server's (vllm_importance_sampling_correction), evaluations are not rounded`,
+    kv_cache_dtype: `one float32|bfloat16 = float32 -- in_process, on a CPU: bfloat16 samples
+      training's completions with rounded keys and values, which take half of the memory; the loss
+      is corrected for it as for rounded activations, evaluations are not rounded`,
     base_url: `addresses? = null -- openai: address of the server, or of several that share the
       prompts`,
     api_key_env: `name? = null -- openai: environment variable with the key; null =

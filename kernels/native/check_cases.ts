@@ -183,9 +183,29 @@ function branches(maxNew: number, width: number, checks: Checks) {
 }
 
 /** Attention of decoding: few queries per key head, or many. */
-function decoding(heads: number, kvHeads: number, headDim: number, checks: Checks): Check {
+function decoding(
+  heads: number,
+  kvHeads: number,
+  headDim: number,
+  checks: Checks,
+  bf16 = false,
+): Check {
   const { rows: _, ...caches } = branches(110, kvHeads * headDim, checks);
-  return checks.of("attention_decode", { ...caches, heads, kvHeads, headDim, scale: 1 });
+  const halves = ({ length }: Float32Array) => checks.stored(length / 2);
+  return checks.of("attention_decode", {
+    ...caches,
+    ...(bf16 && {
+      prefixK: halves(caches.prefixK),
+      prefixV: halves(caches.prefixV),
+      branchK: halves(caches.branchK),
+      branchV: halves(caches.branchV),
+    }),
+    heads,
+    kvHeads,
+    headDim,
+    scale: 1,
+    bf16,
+  });
 }
 
 function decodeLayer(checks: Checks): Check {
@@ -273,6 +293,7 @@ function rowsAndDraws(checks: Checks): Check[] {
   return [
     checks.of("gather_rows", moved),
     checks.of("scatter_rows", moved),
+    checks.of("scatter_rows", { ...moved, table: new Uint32Array(7 * 18), d: 36, bf16: true }),
     checks.of("sample", { ...draws, temperature: 0.9 }),
     checks.of("sample", { ...draws, temperature: 1.1 }, ["scored"]),
     checks.of("sample", { ...draws, temperature: 0 }),
@@ -431,6 +452,7 @@ export function* checks(): Generator<Check> {
   yield* attention(17, 16, checks);
   for (const [heads, kvHeads, headDim] of [[6, 2, 64], [4, 4, 20], [9, 1, 16]] as const) {
     yield decoding(heads, kvHeads, headDim, checks);
+    yield decoding(heads, kvHeads, headDim, checks, true);
   }
   yield decodeLayer(checks);
   yield* heads(checks);

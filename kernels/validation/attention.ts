@@ -39,9 +39,13 @@ export function checkAttentionDecode(args: AttentionDecodeArgs, call: Call): voi
   const { count, maxNew, heads, kvHeads, headDim } = args;
   headSizes(heads, kvHeads, headDim, call);
   // The numbers of prompt rows and slots are in the branch table, which the host cannot see.
-  const oneSlot = count > 0 ? maxNew * kvHeads * headDim : 0;
+  const oneSlot = count > 0 ? maxNew * kvHeads * headDim / (args.bf16 ? 2 : 1) : 0;
   const queries = count * heads * headDim;
-  call.inputs({ q: queries, prefixK: 0, prefixV: 0, branchK: oneSlot, branchV: oneSlot });
+  call.inputs({ q: queries });
+  call.inputs(
+    { prefixK: 0, prefixV: 0, branchK: oneSlot, branchV: oneSlot },
+    args.bf16 ? "u32" : "float",
+  );
   call.inputs({ branches: count * BRANCH.columns }, "u32");
   call.inputs({ sinks: args.sinks && heads });
   call.outputs({ out: queries });

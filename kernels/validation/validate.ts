@@ -157,10 +157,12 @@ const CHECKS: { readonly [K in OpName]: (args: Ops[K], call: Call) => void } = {
     call.outputs({ out: rows * d }, dtype);
   },
 
-  scatter_rows({ rows, d }, call) {
-    call.inputs({ src: rows * d });
+  scatter_rows({ src, table, rows, d, bf16 = false }, call) {
+    const areWords = [src, table].every((x) => x?.dtype === "u32");
+    if (bf16) attention.even("d", d, call);
+    call.inputs({ src: rows * d }, areWords && !bf16 ? "u32" : "float");
     call.inputs({ index: rows }, "u32");
-    call.outputs({ table: rows * d });
+    call.outputs({ table: bf16 ? rows * d / 2 : rows * d }, areWords || bf16 ? "u32" : "float");
   },
 
   scatter_add_rows({ runCount, d }, call) {

@@ -45,6 +45,7 @@ import {
 } from "../network/layer_buffers.ts";
 import { finalNorm, finalRows } from "../network/lm_head.ts";
 import type { PackedBatch } from "../network/packing.ts";
+import type { KvCacheDtype } from "../network/types.ts";
 import type { AnglesOf } from "../network/rope_table.ts";
 import { floatBytes, type Workspace } from "../network/workspace.ts";
 import { DecodeSampler, type SampledTokens, tokenSet } from "./sampling/decode_sampler.ts";
@@ -87,6 +88,8 @@ export interface DecoderShape {
    * where the last digits then depend on which prompts come together.
    */
   groupsPrompts: boolean;
+  /** Type of keys and values; absent = float32. */
+  kvCacheDtype?: KvCacheDtype | undefined;
 }
 
 export interface Prefill {
@@ -167,11 +170,11 @@ export class Decoder {
       promptRows,
       promptStates,
     );
-    this.#fused = isFused(network);
+    const halves = shape.kvCacheDtype === "bfloat16", branches = branchRows ?? slots * length;
+    this.#fused = !halves && isFused(network);
     const packsKeys = this.#fused && this.sharesPrefixes;
-    const branches = branchRows ?? slots * length;
     const rows = { prompts: promptRows, branches, slots, promptStates };
-    this.#cache = new KvCache(network, workspace, rows, packsKeys);
+    this.#cache = new KvCache(network, workspace, rows, { packsKeys, halves });
     this.#kept = keep === undefined ? null : new KeptRows(keep, workspace, promptRows);
     // With fused layers a recording is small: one for each number of rows can be kept.
     this.#steps = new RecordedSteps(network.device, this.#fused ? slots : MAX_RECORDINGS);
@@ -210,13 +213,12 @@ export class Decoder {
       config.ropeScaling,
     );
     const ownRows = await ownRowsOf(network, () => batch.tokens);
-    const cached = this.#cache.views(prompts), { lastPromptRow: lastRow, rowOfToken } = batch;
-    const save = this.#kept?.saver(batch.rows);
+    const { lastPromptRow: lastRow } = batch, save = this.#kept?.saver(batch.rows);
     const trunk = run(batch, {
       save,
       ownRows,
       ...(this.hasStates ? { states: this.#cache.promptStates(prompts) } : {}),
-      ...(rowOfToken === null ? { cached } : this.#cache.storeGroups(rowOfToken, cached)),
+      ...this.#cache.storeOrder(prompts, batch.rowOfToken),
     });
     this.#kept?.addGroups(batch, prompts);
     return this.#keepOutput({ trunk, lastRow });
@@ -490,7 +492,7 @@ export class Decoder {
   ): Tensor {
     const { network: { device, config } } = this, d = config.hiddenSize;
     const { segments, count } = states;
-    const layers = this.#layers!, windows = layerWindows(config);
+    const layers = this.#layers!, windows = layerWindows(config), bf16 = this.#cache.halves;
 
     const attend = (activations: LayerActivations) => {
       const { layer, q, k, v, attn, convBx, deltaQkv } = activations;
@@ -514,7 +516,7 @@ export class Decoder {
       rotate(this.network, angles(layer), { layer, q, k: owns ? k : null }, count);
       const prefix = this.#cache.prompts[layer]!, cache = caches[layer]!;
       if (owns) {
-        const row = { index: cacheRow, rows: count, d: kv };
+        const row = { index: cacheRow, rows: count, d: kv, bf16 };
         device.run("scatter_rows", { src: k, table: cache.k, ...row });
         device.run("scatter_rows", { src: v, table: cache.v, ...row });
       }
@@ -532,6 +534,7 @@ export class Decoder {
         kvHeads: config.numKvHeads,
         headDim,
         scale: scalarOf(config, "attention"),
+        bf16,
         ...scoreOptions(config, layer),
         ...sinksOf(activations),
       });

@@ -98,7 +98,8 @@ export async function generate(
   });
   if (!requests.some(({ n }) => n > 0)) return requests.map(() => []);
   const maxSlots = limits.slots ?? Math.min(options.slots ?? Infinity, bestSlots(network));
-  const plan = await planSlots(sizes, requests, { maxNewTokens, adjusted }, {
+  const { kvCacheDtype } = options;
+  const plan = await planSlots(sizes, requests, { maxNewTokens, adjusted, kvCacheDtype }, {
     ...limits,
     maxSlots,
   });
@@ -148,7 +149,11 @@ export async function generateDialogues<T>(
   const maxSlots = limits.slots ?? Math.min(options.slots ?? Infinity, bestSlots(network));
   const turnTokens = Math.min(room.turnTokens, network.config.maxPositions - 1);
   const rows = { ...room, turnTokens };
-  const plan = await planDialogues(sizes, rows, adjusted, { ...limits, maxSlots });
+  const { kvCacheDtype } = options;
+  const plan = await planDialogues(sizes, rows, { adjusted, kvCacheDtype }, {
+    ...limits,
+    maxSlots,
+  });
   let ended = false;
   const shouldStop = () => ended || (options.shouldStop?.() ?? false);
   // Which rows are together depends on how long replies take.
@@ -200,10 +205,11 @@ export function openGeneration(
   };
   const model = pack();
   const { branches: slots, promptRows, maxNewTokens, adjusted = false } = room;
-  const { promptStates = slots } = room;
+  const { promptStates = slots, kvCacheDtype } = room;
   // A GPU reads the cache of branches in equal runs.
   const branchRows = network.device.adapter !== undefined ? null : room.branchRows ?? null;
-  const shape = { ...limits, slots, promptRows, promptStates, maxNewTokens, branchRows, adjusted };
+  const sized = { slots, promptRows, promptStates, maxNewTokens, branchRows, kvCacheDtype };
+  const shape = { ...limits, ...sized, adjusted };
   // Between requests another pass may have used the buffers of the copies.
   return new Generation(model, inference, shape, options, () => {
     if (packs && !copies.belongTo(owner)) pack();

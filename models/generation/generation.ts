@@ -97,7 +97,8 @@ export class Generation {
     readonly shared: SharedWeights,
   ) {
     this.#decoder = new Decoder(network, workspace, shape, defaults.keep);
-    const { promptRows, promptStates } = shape, align = promptAlignment(network.config);
+    const { promptRows, promptStates, kvCacheDtype } = shape;
+    const align = promptAlignment(network.config, kvCacheDtype);
     const states = network.config.delta === undefined ? null : new RowAllocator(promptStates, 1);
     this.#promptRows = new RowAllocator(promptRows, align, states);
     const { slots, maxNewTokens, branchRows } = shape;

@@ -7,9 +7,10 @@ import type { Device } from "../../kernels/device.ts";
 import { assertWithin } from "../../kernels/testing.ts";
 import { isEmulated, onEachDevice } from "../each_device_testing.ts";
 import { randomModel, TINY_MODELS } from "../testing.ts";
+import type { KvCacheDtype } from "../network/types.ts";
 import type { AnswerSpan, Ask, Completion, GenerationTiming } from "./types.ts";
 
-const options = { maxNewTokens: 9, temperature: 0.9, seed: 5, eosIds: [2] };
+const SAMPLING = { maxNewTokens: 9, temperature: 0.9, seed: 5, eosIds: [2] };
 const room = { prompts: [70, 71, 71], tokens: 60, turnTokens: 9 };
 const TURNS = 4;
 
@@ -57,7 +58,12 @@ const COMPUTED: Record<string, number> = {
 };
 
 /** All answers: of whole dialogues, with little room, and with nothing left of earlier turns. */
-async function played(device: Device, part: string): Promise<[what: string, Completion[]][]> {
+async function played(
+  device: Device,
+  part: string,
+  kvCacheDtype: KvCacheDtype = "float32",
+): Promise<[what: string, Completion[]][]> {
+  const options = { ...SAMPLING, kvCacheDtype };
   const [, tiny] = TINY_MODELS.find(([what]) => what === part)!;
   const model = await randomModel(device, { ...tiny, maxPositions: 256 }, { trainable: "none" });
   const found: [what: string, Completion[]][] = [];
@@ -68,7 +74,7 @@ async function played(device: Device, part: string): Promise<[what: string, Comp
   if (device.adapter === undefined && part in COMPUTED) assert.equal(computed, COMPUTED[part]);
   const few = isEmulated(device);
   for (const branches of few ? [2] : [2, 5]) {
-    const sizes = { branches, promptRows: 256, maxNewTokens: 9 };
+    const sizes = { branches, promptRows: 256, maxNewTokens: 9, kvCacheDtype };
     let last: Promise<unknown> = Promise.resolve();
     const inTurn: Ask = (request) => {
       const answer = last.then(async () => {
@@ -102,13 +108,20 @@ async function played(device: Device, part: string): Promise<[what: string, Comp
   return found;
 }
 
-for (const [part] of TINY_MODELS) {
-  Deno.test(`turns have the same bits whatever the cache still has, with ${part}`, async () => {
+const ROUNDED = ["a tied head", "Qwen3.5's delta rules"];
+const TURNS_OF = [
+  ...TINY_MODELS.map(([part]) => [part, "float32"] as const),
+  ...ROUNDED.map((part) => [part, "bfloat16"] as const),
+];
+
+for (const [part, dtype] of TURNS_OF) {
+  const what = `with ${part}, ${dtype}`;
+  Deno.test(`turns have the same bits whatever the cache still has, ${what}`, async () => {
     const all: (readonly [what: string, Completion[]])[] = [];
     for (const threads of [1, 2]) {
       const device = await createWasmDevice({ threads });
       try {
-        const found = await played(device, part);
+        const found = await played(device, part, dtype);
         all.push(...found.map(([what, bits]) => [`${what}, ${threads} threads`, bits] as const));
       } finally {
         device.close();
@@ -137,7 +150,7 @@ Deno.test("others have their turns while an answer is decoded again, until it is
   let turns = 0;
   const turn = () => Promise.resolve(++turns === 3 && control.abort(left)).then(() => {});
   const sizes = { branches: 2, promptRows: 32, maxNewTokens: 3 };
-  const generation = model.openGeneration(sizes, options, { turnMs: 0, turn });
+  const generation = model.openGeneration(sizes, SAMPLING, { turnMs: 0, turn });
   const answers = [{ begin: 1, end: promptIds.length }], sampling = { maxNewTokens: 3 };
   const ask = { promptId: 0, promptIds, n: 2, sampling, answers };
   await assert.rejects(generation.add({ ...ask, signal: control.signal }), left);
@@ -146,7 +159,7 @@ Deno.test("others have their turns while an answer is decoded again, until it is
   const found = await generation.add(ask);
   await generation.idle();
   assert.ok(turns >= promptIds.length / sizes.branches, `${turns} turns`);
-  const alone = model.openGeneration(sizes, options);
+  const alone = model.openGeneration(sizes, SAMPLING);
   assert.deepEqual(await alone.add(ask), found);
   await alone.idle();
   model.dispose();

@@ -1,7 +1,7 @@
 /** The input of a generation, its sampling options, and its result. */
 import type { TokenConstraint } from "../grammar/token_constraint.ts";
 import type { ActivationStore } from "../network/activation_store.ts";
-import type { ActivationType } from "../network/types.ts";
+import type { ActivationType, KvCacheDtype } from "../network/types.ts";
 
 /**
  * Asks for `n` branches of one prompt. `promptId` is the prompt's number in the whole run, which
@@ -122,8 +122,13 @@ export interface GenerateOptions extends SamplingOptions {
    */
   activations?: ActivationType;
   /**
-   * Keeps the activations of all tokens for the training pass. Not with rounded activations. A
-   * store has room for each prompt and for the maximum length of each completion.
+   * "bfloat16": keys and values take half of the memory, rounded; only on a CPU. Logits differ a
+   * little from those of training. Default: float32.
+   */
+  kvCacheDtype?: KvCacheDtype;
+  /**
+   * Keeps the activations of all tokens for the training pass. Not with rounded activations, keys
+   * or values. A store has room for each prompt and for the maximum length of each completion.
    * @internal
    */
   keep?: ActivationStore | undefined;

@@ -93,3 +93,6 @@ export interface ForwardResult {
 
 /** Type of the activations in products with 4-bit weights. */
 export type ActivationType = "int8" | "float32";
+
+/** Type of the keys and values that a generation keeps. */
+export type KvCacheDtype = "float32" | "bfloat16";

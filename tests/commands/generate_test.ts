@@ -161,6 +161,7 @@ Deno.test("generate and logprobs refuse wrong arguments with exit code 2", async
     [["--chat-template-kwargs", "{}"], /--chat-template-kwargs needs --chat/],
     [["--chat", "--chat-template-kwargs", "[1]"], /expected an object as JSON/],
     [["--activations", "int4"], /float32, int8/],
+    [["--kv-cache-dtype", "fp8"], /float32, bfloat16/],
     [
       argv`--min-new-tokens 9 --max-new-tokens 8`,
       /--min-new-tokens 9 is more than --max-new-tokens 8/,

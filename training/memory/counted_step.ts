@@ -293,9 +293,11 @@ async function runPasses(
       prefillRows: sizes.card === null ? PREFILL_ROWS : PREFILL_ROWS_GPU,
     };
     const { adjusted, turn } = size, equal = { ...wave, length: prompt };
+    // Evaluations are not rounded.
+    const sampled = { adjusted, ...(wave === policy ? { kvCacheDtype: size.kvCacheDtype } : {}) };
     const dialogues = Math.min(wave.prompts * wave.each, MAX_DIALOGUES);
     const generation = turn === null
-      ? await planEqualRequests(sizes, equal, { maxNewTokens: completion, adjusted }, limits)
+      ? await planEqualRequests(sizes, equal, { maxNewTokens: completion, ...sampled }, limits)
       : await planDialogues(
         sizes,
         {
@@ -303,7 +305,7 @@ async function runPasses(
           tokens: completion,
           turnTokens: Math.min(turn, completion),
         },
-        adjusted,
+        sampled,
         limits,
       );
     const { bytes } = await countGeneration(sizes, generation);

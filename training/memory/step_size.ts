@@ -3,6 +3,7 @@ import { batchSizes, microStepsPerGeneration } from "../../configs/batch_sizes.t
 import type { RunConfig } from "../../configs/schema/run_config.ts";
 import type { WeightStorage } from "../../models/formats/stored_weight.ts";
 import { DEFAULT_GENERATION_BYTES } from "../../models/generation/memory/counted_generation.ts";
+import type { KvCacheDtype } from "../../models/network/types.ts";
 import type { ModelSizes } from "../../models/network/weights/model_sizes.ts";
 import { hasEnvironments } from "../../rewards/environments/open_environments.ts";
 import { type OptimizerKind, optimizerKind } from "../step/state_tensors.ts";
@@ -51,6 +52,8 @@ export interface StepSize {
   kept: KeptFor;
   /** Whether sampling options (repetition penalty, min_new_tokens) change the logits. */
   adjusted: boolean;
+  /** Type of the keys and values of rollouts. */
+  kvCacheDtype: KvCacheDtype;
   /** Problems of a supervised forward pass, 0 = no warm start; and its passes a step. */
   items: number;
   /** Of them those of one prompt: two where answers are compared. */
@@ -97,6 +100,7 @@ export function stepSize(config: RunConfig, needs: RunNeeds): StepSize {
       : null,
     kept: supervisedOnly ? "none" : keptFor(config.training),
     adjusted: training.repetition_penalty !== 1 || training.min_new_tokens > 0,
+    kvCacheDtype: config.generation.kv_cache_dtype,
     items: sft !== null && sft.max_steps > 0 ? perItem * sft.per_device_train_batch_size : 0,
     perItem,
     itemAccumulation: sft?.gradient_accumulation_steps ?? 1,

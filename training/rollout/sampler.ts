@@ -15,7 +15,6 @@ import type {
 } from "../../models/generation/types.ts";
 import type { CausalLM } from "../../models/causal_lm.ts";
 import type { ActivationStore } from "../../models/network/activation_store.ts";
-import type { ActivationType } from "../../models/network/types.ts";
 import type { RolloutGroup, RolloutOptions, SampledRow } from "./rollout.ts";
 import type { Entry } from "../../tasks/types.ts";
 
@@ -176,7 +175,7 @@ export class OwnSampler implements Sampler {
     private readonly model: CausalLM,
     private readonly training: RunConfig["training"],
     private readonly prompts: PromptEncoder,
-    private readonly activations: ActivationType,
+    private readonly generation: Pick<RunConfig["generation"], "activations" | "kv_cache_dtype">,
   ) {
     this.kept = training.use_rollout_activations ? model.activationStore() : null;
   }
@@ -212,13 +211,15 @@ export class OwnSampler implements Sampler {
   }
 
   #options(shouldStop: () => boolean): GenerateOptions {
-    const { activations } = this;
-    return { ...rolloutOptions(this.training, this.prompts, shouldStop), activations };
+    const { activations, kv_cache_dtype: kvCacheDtype } = this.generation;
+    const options = rolloutOptions(this.training, this.prompts, shouldStop);
+    return { ...options, activations, kvCacheDtype };
   }
 
-  /** Rounded activations sample from a policy that is a little different. */
+  /** Rounded activations, keys and values sample from a policy that is a little different. */
   get #other(): boolean {
-    return this.activations !== "float32";
+    const { activations, kv_cache_dtype } = this.generation;
+    return activations !== "float32" || kv_cache_dtype !== "float32";
   }
 
   close(): Promise<void> {

@@ -308,7 +308,7 @@ export function samplerOf(
   onNote: (message: string) => void,
 ): Sampler {
   if (config.generation.backend === "in_process") {
-    return new OwnSampler(model, config.training, prompts, config.generation.activations);
+    return new OwnSampler(model, config.training, prompts, config.generation);
   }
   return new RemoteSampler({
     config,

@@ -1,6 +1,7 @@
 // Attention of one new query per branch (kernels/ops/attention_decode/spec.ts). Work unit: a block
 // of branches × some queries of a key head. Neighbouring branches with the same prefix attend to it
 // together: its keys are copied into the scratch once for all of them.
+#include "bf16_round.h"
 #include "decode.h"
 #include "keys.h"
 #include "kernel.h"
@@ -160,6 +161,32 @@ static void attend_queries(
   for (int r = 0; r < count; r++) ((float *)s->l)[i + r] += added[r];
 }
 
+/** Halves come from memory in so short runs that they are prefetched this many rows ahead. */
+#define HALVES_AHEAD 16
+
+/**
+ * The rows [j, j + n) of `rows` (keys or values) as floats, row_stride bytes apart: those of halves
+ * are widened to `to`, a tile of the scratch.
+ */
+static const char *float_rows(
+  const Softmax *s, const Keys *keys, const char *rows, int j, int n, char *to
+) {
+  const char *from = rows + (size_t)j * keys->stride;
+  if (!keys->halves) return from;
+  char *at = to;
+  for (int i = 0; i < n; i++, from += keys->stride) {
+    prefetch(from + HALVES_AHEAD * keys->stride, (size_t)s->headDim * 2);
+    for (int c = 0; c < s->headDim; c += LANES, at += ROW) {
+      store16(at, load_some(from + (size_t)c * 2, min(LANES, s->headDim - c)));
+    }
+  }
+  return to;
+}
+
+static size_t row_stride(const Softmax *s, const Keys *keys) {
+  return keys->halves ? s->width : keys->stride;
+}
+
 /**
  * Queries [from, to) attend to the keys of a prompt. `packed`: NULL, or this head's columns in the
  * same keys as panels; then the first `shared` keys (whole panels) and their values are read from
@@ -169,7 +196,7 @@ static void attend_few(
   const Softmax *s, const Keys *keys, const char *packed, int shared, const char *packedShared,
   const char *vShared, int from, int to
 ) {
-  const size_t stride = keys->stride;
+  const size_t stride = row_stride(s, keys);
   Product p = {
     .sRow = 4, .sTerm = TILE_ROW, .vTerm = packed == NULL ? TILE_ROW : ROW,
     .vPanel = packed == NULL ? ROW : stride * LANES, .cRow = TILE_ROW, .cPanel = ROW,
@@ -180,8 +207,10 @@ static void attend_few(
     const size_t offset = (size_t)j * stride;
     if (packed == NULL) {
       fetch(keys, j);
-      pack_transposed(keys->k + offset, s->keyOffsets, n, s->headDim, 1, s->k);
+      const char *k = float_rows(s, keys, keys->k, j, n, s->v);
+      pack_transposed(k, s->keyOffsets, n, s->headDim, 1, s->k);
     }
+    const char *v = float_rows(s, keys, keys->v, j, n, s->v);
     for (int i = from; i < to; i += TOGETHER) {
       const int count = min(to - i, TOGETHER), sharedPanels = there / LANES;
       p.s = s->q + (size_t)i * 4;
@@ -194,7 +223,7 @@ static void attend_few(
       p.c = s->scores + (size_t)sharedPanels * ROW;
       chains(count, ceil_div(n, LANES) - sharedPanels, &p);
       const Ahead ahead = i == from ? rows_ahead(keys, keys->v, keys->nextV, j, n) : NOTHING;
-      attend_queries(s, i, count, n, there, vShared + offset, keys->v + offset, stride, ahead);
+      attend_queries(s, i, count, n, there, vShared + offset, v, stride, ahead);
     }
   }
 }
@@ -288,14 +317,14 @@ static __attribute__((noinline)) void scores_of(
 static void attend_rows(
   const Softmax *s, const Keys *keys, const char *q, float scale, int i, int group
 ) {
-  const size_t stride = keys->stride, bytes = (size_t)s->headDim * 4;
+  const size_t stride = row_stride(s, keys), bytes = (size_t)s->headDim * 4;
   for (int j = 0; j < keys->count; j += TILE) {
     const int n = min(keys->count - j, TILE);
-    const size_t offset = (size_t)j * stride;
     fetch(keys, j);
+    const char *k = float_rows(s, keys, keys->k, j, n, s->k);
+    const char *v = float_rows(s, keys, keys->v, j, n, s->v);
     for (int g = 0; g < group; g += TOGETHER) {
       const int count = min(group - g, TOGETHER);
-      const char *k = keys->k + offset, *v = keys->v + offset;
       const Ahead aheadK = g == 0 ? rows_ahead(keys, keys->k, keys->nextK, j, n) : NOTHING;
       const Ahead aheadV = g == 0 ? rows_ahead(keys, keys->v, keys->nextV, j, n) : NOTHING;
       scores_of(count, q + (size_t)g * bytes, k, stride, n, s->headDim, scale, &aheadK, s->scores);
@@ -308,10 +337,20 @@ static void attend_rows(
 static void attend_tiles(const Softmax *s, const Keys *keys, int from, int to) {
   for (int j = 0; j < keys->count; j += TILE) {
     const Reach reach = { .count = min(keys->count - j, TILE) };
-    const size_t offset = (size_t)j * keys->stride;
-    softmax_keys(s, keys->k + offset, keys->v + offset, reach.count);
+    if (keys->halves) {
+      float_rows(s, keys, keys->k, j, reach.count, s->k);
+      float_rows(s, keys, keys->v, j, reach.count, s->v);
+    } else {
+      const size_t offset = (size_t)j * keys->stride;
+      softmax_keys(s, keys->k + offset, keys->v + offset, reach.count);
+    }
     softmax_attend(s, from, to, &reach);
   }
+}
+
+/** Bytes of an element of keys and values. */
+INLINE size_t element(const Decode *d) {
+  return d->halves ? 2 : 4;
 }
 
 /** The keys and values of branch b that a head attends to, whose place in a row is `keyOffset`. */
@@ -321,7 +360,7 @@ static void branch_keys(
   const Branch *branch = d->branches + b;
   *count = d->window == 0 ? branch->length : min(branch->length, d->window);
   const size_t row = (size_t)branch->slot * d->maxNew + (size_t)(branch->length - *count);
-  const size_t offset = keyOffset + row * (size_t)d->kvHeads * d->headDim * 4;
+  const size_t offset = keyOffset + row * (size_t)d->kvHeads * d->headDim * element(d);
   *k = d->branchK + offset;
   *v = d->branchV + offset;
 }
@@ -330,14 +369,14 @@ void decode_attention(const Decode *d, int begin, int end, char *scratch) {
   const int kvHeads = d->kvHeads, headDim = d->headDim, width = d->width;
   const int group = d->heads / kvHeads, parts = ceil_div(group, width);
   const size_t queryStride = (size_t)d->heads * headDim * 4;
-  const size_t stride = (size_t)kvHeads * headDim * 4;
+  const size_t stride = (size_t)kvHeads * headDim * element(d);
   // Where few queries share the keys of a branch, and rows are whole vectors, keys are not
   // transposed.
   const int vectors = (headDim & 3) == 0, byRows = group < 8 && vectors;
   Softmax softmax = softmax_scratch(scratch, headDim);
   const Softmax *const s = &softmax;
   softmax.cap = d->softCap;
-  tile_offsets(s->keyOffsets, stride, 0, 1);
+  tile_offsets(s->keyOffsets, d->halves ? s->width : stride, 0, 1);
   for (int unit = begin; unit < end; unit++) {
     const int part = unit % parts, head = unit / parts % kvHeads;
     const int first = unit / parts / kvHeads * d->blockBranches;
@@ -345,12 +384,13 @@ void decode_attention(const Decode *d, int begin, int end, char *scratch) {
     const int some = min(width, group - part * width), count = (last - first) * some;
     const size_t queryOffset =
       (size_t)first * queryStride + (size_t)(head * group + part * width) * headDim * 4;
-    const size_t keyOffset = (size_t)head * headDim * 4;
+    const size_t keyOffset = (size_t)head * headDim * element(d);
     // The first unit that reads rows from memory fetches them for all key heads.
     const int ahead = kvHeads > 1 && headDim >= LONG_HEAD && !d->prefetches &&
       (unit == begin || unit % (parts * kvHeads) == 0);
     Keys keys = {
-      .stride = stride, .prefetches = d->prefetches && headDim >= LONG_HEAD,
+      .stride = stride, .halves = d->halves,
+      .prefetches = d->prefetches && headDim >= LONG_HEAD && !d->halves,
       .lead = ahead ? (ptrdiff_t)keyOffset : -1,
     };
     tile_offsets(s->queryOffsets, queryStride, (size_t)headDim * 4, some);
@@ -409,7 +449,7 @@ void decode_attention(const Decode *d, int begin, int end, char *scratch) {
  */
 KERNEL(attention_decode,
   q, prefixK, packedPrefixK, prefixV, branchK, branchV, sinks, out, branches, branchCount, maxNew,
-  heads, kvHeads, headDim, scale, softCap, blockBranches, width, window
+  heads, kvHeads, headDim, scale, softCap, blockBranches, width, window, halves
 ) {
   const int prefetches = PREFETCHES(options);
   const Decode d = {
@@ -419,7 +459,8 @@ KERNEL(attention_decode,
     .sinks = AT(sinks), .hasSinks = args->sinks != 0, .out = AT(out),
     .branches = (const Branch *)AT(branches), .branchCount = args->branchCount, .maxNew = args->maxNew,
     .heads = args->heads, .kvHeads = args->kvHeads, .headDim = args->headDim, .scale = args->scale,
-    .softCap = args->softCap, .blockBranches = args->blockBranches, .width = args->width, .window = args->window, .prefetches = prefetches,
+    .softCap = args->softCap, .blockBranches = args->blockBranches, .width = args->width,
+    .window = args->window, .prefetches = prefetches, .halves = args->halves,
   };
   decode_attention(&d, begin, end, scratch);
 }

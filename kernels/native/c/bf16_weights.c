@@ -3,28 +3,6 @@
 #include "elements.h"
 #include "philox.h"
 
-/** Loads 16 patterns, of which memory behind the first `count` is not read. */
-INLINE f32x16 load_some(const char *at, int count) {
-  if (count == LANES) return load_bf16(at);
-  uint16_t halves[LANES] = { 0 };
-  ONE_BY_ONE for (int i = 0; i < count; i++) halves[i] = ((const uint16_t *)at)[i];
-  return load_bf16((const char *)halves);
-}
-
-INLINE void store_some(char *at, u32x16 halves, int count) {
-  if (count == LANES) {
-    store_bf16(at, halves);
-    return;
-  }
-  uint16_t all[LANES];
-  store_bf16((char *)all, halves);
-  ONE_BY_ONE for (int i = 0; i < count; i++) ((uint16_t *)at)[i] = all[i];
-}
-
-INLINE f32x16 load_floats(const char *at, int count) {
-  return count == LANES ? load16(at) : load_lanes(at, count);
-}
-
 /** out = weight, and + rest if it is not 0. */
 KERNEL(widen_bf16, weight, rest, out, n) {
   const char *const weight = AT(weight), *const rest = AT(rest);

@@ -20,6 +20,8 @@ typedef struct {
   int branchCount, maxNew, heads, kvHeads, headDim;
   float scale, softCap;
   int blockBranches, width, window, hasSinks;
+  /** Whether keys and values are bfloat16. */
+  int halves;
   /** Whether keys and values that memory holds are read ahead with prefetch instructions. */
   int prefetches;
 } Decode;

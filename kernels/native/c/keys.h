@@ -10,6 +10,8 @@ typedef struct {
   const char *k, *v;
   size_t stride;
   int count;
+  /** Whether they are bfloat16. */
+  int halves;
   /** Whether loops prefetch this head's part of the rows that are AHEAD. */
   int prefetches;
   /** The head's place in a row: whole rows are read before their use. Negative: they are not. */

@@ -1,5 +1,6 @@
 // Moves and sums of whole rows (kernels/ops/rows/spec.ts). Work unit: one row. Rows of stored
 // weights are in weights.c.
+#include "bf16_round.h"
 #include "elements.h"
 #include "rows.h"
 
@@ -18,6 +19,21 @@ KERNEL(scatter_rows, src, index, table, d) {
   const int d = args->d;
   const uint32_t *to = (const uint32_t *)AT(index) + begin;
   scatter(AT(src) + (size_t)begin * d * 4, to, AT(table), end - begin, d);
+}
+
+/** The same, rounded to bfloat16. */
+KERNEL(scatter_bf16_rows, src, index, table, d) {
+  const int d = args->d;
+  const uint32_t *const to = (const uint32_t *)AT(index);
+  for (int row = begin; row < end; row++) {
+    const char *const from = AT(src) + (size_t)row * d * 4;
+    char *const halves = AT(table) + (size_t)to[row] * d * 2;
+    for (int c = 0; c < d; c += LANES) {
+      const int count = min(LANES, d - c);
+      const f32x16 x = load_floats(from + (size_t)c * 4, count);
+      store_some(halves + (size_t)c * 2, halves_of((u32x16)x), count);
+    }
+  }
 }
 
 KERNEL(gather_rows, table, index, out, d) {

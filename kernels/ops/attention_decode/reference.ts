@@ -1,13 +1,16 @@
 /** Reference of attention for one new query per branch. */
+import { widenBf16Words } from "../bf16_weights/reference.ts";
 import { floats, words } from "../common/reference_tensor.ts";
+import type { Tensor } from "../../tensor.ts";
 import { softCapOf } from "../elementwise/reference.ts";
 import { type AttentionDecodeArgs, BRANCH } from "./spec.ts";
 
 export function attentionDecode(args: AttentionDecodeArgs): void {
   const { count, maxNew, heads, kvHeads, headDim, scale, window = Infinity } = args;
   const q = floats(args.q), out = floats(args.out), branches = words(args.branches);
-  const prefixK = floats(args.prefixK), prefixV = floats(args.prefixV);
-  const branchK = floats(args.branchK), branchV = floats(args.branchV);
+  const read = args.bf16 ? (of: Tensor) => widenBf16Words(words(of)) : floats;
+  const prefixK = read(args.prefixK), prefixV = read(args.prefixV);
+  const branchK = read(args.branchK), branchV = read(args.branchV);
   const perKv = heads / kvHeads, sinks = args.sinks && floats(args.sinks);
   const mix = new Float64Array(headDim);
   for (let b = 0; b < count; b++) {

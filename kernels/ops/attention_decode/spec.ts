@@ -43,4 +43,6 @@ export interface AttentionDecodeArgs {
   window?: number;
   /** As in `attention`. */
   sinks?: Tensor; // [heads]
+  /** Keys and values are bfloat16, in u32 tensors with two of them in a word. Only on a CPU. */
+  bf16?: boolean;
 }

@@ -54,6 +54,7 @@ export const attentionDecodeWasm: WasmOp<AttentionDecodeArgs> = (args, ctx) => {
       width,
       softCap: args.softCap ?? 0,
       window: windowOf(args.window),
+      halves: args.bf16 ? 1 : 0,
     },
   });
 };

@@ -5,8 +5,13 @@ import { floats, words } from "../common/reference_tensor.ts";
 import type { RoundBf16Args, WidenBf16Args } from "./spec.ts";
 
 /** The first n halves of words. */
-function halves(data: Uint32Array, n: number): Uint16Array {
+export function halves(data: Uint32Array, n: number): Uint16Array {
   return new Uint16Array(data.buffer, data.byteOffset, n);
+}
+
+/** All values of words. */
+export function widenBf16Words(data: Uint32Array): Float32Array {
+  return widenBF16(halves(data, 2 * data.length));
 }
 
 export function widenBf16({ weight, rest, out, n }: WidenBf16Args): void {

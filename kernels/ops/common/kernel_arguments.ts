@@ -35,7 +35,7 @@ export interface KernelArguments {
     | "window";
   attention_decode: "q" | "prefixK" | "packedPrefixK" | "prefixV" | "branchK" | "branchV"
     | "sinks" | "out" | "branches" | "branchCount" | "maxNew" | "heads" | "kvHeads" | "headDim"
-    | "scale" | "softCap" | "blockBranches" | "width" | "window";
+    | "scale" | "softCap" | "blockBranches" | "width" | "window" | "halves";
   decode_layer: "x" | "inputNorm" | "wq" | "wk" | "wv" | "wo" | "postNorm" | "wGate" | "wUp"
     | "wDown" | "cos" | "sin" | "positions" | "cacheRow" | "branches" | "prefixK" | "packedPrefixK"
     | "prefixV" | "branchK" | "branchV" | "keptRow" | "keptH" | "keptQ" | "keptK" | "keptV"
@@ -59,6 +59,7 @@ export interface KernelArguments {
   rmsnorm_dweight: "dout" | "x" | "rho" | "dweight" | "rows" | "d";
   rope: "x" | "cos" | "sin" | "positions" | "heads" | "headDim" | "rotaryDim" | "sign";
   scatter_rows: "src" | "index" | "table" | "d";
+  scatter_bf16_rows: "src" | "index" | "table" | "d";
   gather_rows: "table" | "index" | "out" | "d";
   scatter_add_rows: "src" | "order" | "runs" | "target" | "table" | "d";
   swiglu: "gate" | "up" | "out" | "n";

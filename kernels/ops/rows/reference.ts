@@ -1,4 +1,6 @@
 /** Reference of gathering and scattering rows. */
+import { narrowBF16 } from "../../../core/half_floats.ts";
+import { halves } from "../bf16_weights/reference.ts";
 import { floats, words } from "../common/reference_tensor.ts";
 import { storedRows, widenRow } from "../../weights/layout.ts";
 import type { WeightType } from "../../weights/types.ts";
@@ -29,11 +31,19 @@ function gatherStored({ table, index, out, rows, d }: GatherRowsArgs, type: Weig
 
 export function scatterRows(args: ScatterRowsArgs): void {
   const { rows, d } = args;
-  const src = floats(args.src), index = words(args.index), table = floats(args.table);
+  const index = words(args.index), [src, table] = scattered(args);
   for (let r = 0; r < rows; r++) {
     const to = rowAt("scatter_rows", args.table.label, table, index[r]!, d);
     for (let j = 0; j < d; j++) table[to + j] = src[r * d + j]!;
   }
+}
+
+/** The elements of `src` and of the table, in one type. */
+function scattered({ src, table, rows, d, bf16 }: ScatterRowsArgs) {
+  if (src.dtype === "u32") return [words(src), words(table)] as const;
+  if (!bf16) return [floats(src), floats(table)] as const;
+  const to = words(table);
+  return [narrowBF16(floats(src).subarray(0, rows * d)), halves(to, 2 * to.length)] as const;
 }
 
 export function scatterAddRows(args: ScatterAddRowsArgs): void {

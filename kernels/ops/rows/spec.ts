@@ -3,7 +3,8 @@
  * an embedding.
  * - gather_rows: out[r] = table[index[r]]. Both are floats or both are u32, or the table is a
  *   stored weight (kernels/weights/types.ts) and `out` floats.
- * - scatter_rows: table[index[r]] = src[r]. The indices are distinct.
+ * - scatter_rows: table[index[r]] = src[r]. The indices are distinct. Both are floats or both are
+ *   u32.
  * - scatter_add_rows: table[target[u]] += Σ src[order[i]] for i in [runs[u], runs[u+1]). The rows
  *   of a run are summed in that order and then added once. The host sorts the rows by their target,
  *   so the sum has a fixed order and needs no atomics.
@@ -27,6 +28,11 @@ export interface ScatterRowsArgs {
   table: Tensor; // [*, d]
   rows: number;
   d: number;
+  /**
+   * Rounds `src` to bfloat16 (nearest, ties to even): the table is u32 [*, d / 2], with two of them
+   * in a word. Only on a CPU.
+   */
+  bf16?: boolean;
 }
 
 export interface ScatterAddRowsArgs {

@@ -24,7 +24,7 @@ export const gatherRowsWasm: WasmOp<GatherRowsArgs> = (args, ctx) => {
 };
 
 export const scatterRowsWasm: WasmOp<ScatterRowsArgs> = (args, ctx) =>
-  byRows(ctx, "scatter_rows", args, args, CHUNK);
+  byRows(ctx, args.bf16 ? "scatter_bf16_rows" : "scatter_rows", args, args, CHUNK);
 
 export const scatterAddRowsWasm: WasmOp<ScatterAddRowsArgs> = (args, ctx) => {
   const { runCount, d } = args;

@@ -7,6 +7,7 @@ import { PANEL } from "../../../kernels/ops/matmul/spec.ts";
 import { VIEW_ALIGNMENT } from "../../../kernels/tensor.ts";
 import { hasPart } from "../../architectures/mod.ts";
 import type { ModelConfig } from "../../architectures/model_config.ts";
+import type { KvCacheDtype } from "../../network/types.ts";
 
 export interface PromptRows extends RowRange {
   /** Another prompt whose first `rows` rows are the same. */
@@ -65,12 +66,14 @@ export function releasePrompt(prompt: CachedPrompt, cache: RowAllocator): void {
  * Prompts begin at multiples of this number of rows in the cache, so that tensor views and panels
  * of packed keys can begin there.
  */
-export function promptAlignment(config: ModelConfig): number {
+export function promptAlignment(config: ModelConfig, kvCacheDtype?: KvCacheDtype): number {
   const { numKvHeads, headDim, hiddenSize, fullHeadDim = headDim } = config;
   const widths = [headDim, fullHeadDim].map((width) => numKvHeads * width);
   if (hasPart(config, "convIn")) widths.push(hiddenSize);
-  let rows = VIEW_ALIGNMENT;
-  const fits = (n: number) => widths.every((width) => (n * width) % VIEW_ALIGNMENT === 0);
+  // Words of two halves each.
+  const aligned = kvCacheDtype === "bfloat16" ? 2 * VIEW_ALIGNMENT : VIEW_ALIGNMENT;
+  let rows = aligned;
+  const fits = (n: number) => widths.every((width) => (n * width) % aligned === 0);
   while (rows % 2 === 0 && fits(rows / 2)) rows /= 2;
   return Math.max(rows, PANEL);
 }

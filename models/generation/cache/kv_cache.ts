@@ -5,7 +5,11 @@
  * the gated inputs of the prompts, and for each branch those of the last positions, in turn. A
  * layer with a delta rule has states: at the end of each prompt, and of each branch. Each comes
  * with the inputs of its convolution at the last positions, in turn.
+ *
+ * Keys and values may be bfloat16. All that attends reads them rounded, a prompt its own as well,
+ * so nothing depends on which of them were in the cache already.
  */
+import { UsageError } from "../../../core/errors.ts";
 import { packedLength } from "../../../kernels/ops/matmul/spec.ts";
 import { NO_STATE, stateSize } from "../../../kernels/ops/delta_rule/spec.ts";
 import { NO_ROW } from "../../../kernels/ops/short_conv/spec.ts";
@@ -18,7 +22,7 @@ import type { Network } from "../../network/weights/model_weights.ts";
 import type { Workspace } from "../../network/workspace.ts";
 import type { PrefillBatch, PrefillPrompt } from "./prefill_batch.ts";
 
-/** Keys and values of one layer, [rows, kvHeads·headDim] each. */
+/** Keys and values of one layer, [rows, kvHeads·headDim] each; halves: two in a word. */
 export interface LayerCache {
   k: Tensor;
   v: Tensor;
@@ -33,15 +37,21 @@ function layerCaches(
   workspace: Workspace,
   name: string,
   rows: number,
+  halves: boolean,
 ): LayerCache[] {
   return weights.layers.map(({ conv }, layer) => {
     if (conv !== null) return ABSENT;
     const source = kvSource(config, layer), n = rows * layerSizes(config, source).kv;
-    return {
-      k: workspace.get(`cache.${name}.${source}.k`, n),
-      v: workspace.get(`cache.${name}.${source}.v`, n),
-    };
+    const get = (part: "k" | "v") =>
+      halves
+        ? workspace.get(bufferOf(name, source, part, true), n / 2, "u32")
+        : workspace.get(bufferOf(name, source, part, false), n);
+    return { k: get("k"), v: get("v") };
   });
+}
+
+function bufferOf(name: string, layer: number, part: "k" | "v", halves: boolean): string {
+  return `cache.${name}.${layer}.${part}${halves ? ".bf16" : ""}`;
 }
 
 const ABSENT = {} as LayerCache;
@@ -77,28 +87,37 @@ export class KvCache {
   readonly convolved: readonly (Tensor | null)[];
   /** By layer; null = no delta rule. */
   readonly states: readonly (DeltaCache | null)[];
+  /** Whether keys and values are bfloat16. */
+  readonly halves: boolean;
 
   /**
    * @param rows number of rows for all prompts, and for all branches
    * @param packsKeys whether decode steps read packed keys
+   * @throws UsageError for halves on a card
    */
   constructor(
     private readonly network: Network,
     private readonly workspace: Workspace,
     rows: { prompts: number; branches: number; slots: number; promptStates: number },
-    packsKeys: boolean,
+    { packsKeys, halves }: { packsKeys: boolean; halves: boolean },
   ) {
+    if (halves && network.device.adapter !== undefined) {
+      throw new UsageError("kv_cache_dtype bfloat16: on a card keys and values are float32", {
+        advice: "Leave it out, or compute on the CPU (device wasm).",
+      });
+    }
+    this.halves = halves;
     const { config, weights: { layers } } = network, { hiddenSize, convTaps = 1 } = config;
     const first = layers.findIndex(({ conv }) => conv === null);
     // A generation with fewer prompts and more branches, or the other way round, is within its
     // limit only if the larger buffers of the one before do not stay beside its own.
     const grows = (["prefix", "branches"] as const).some((name) => {
       const count = name === "prefix" ? rows.prompts : rows.branches;
-      const length = count * this.#width(Math.max(0, first));
-      return first >= 0 && !workspace.has(`cache.${name}.${first}.k`, length);
+      const length = count * this.#width(Math.max(0, first)) / (halves ? 2 : 1);
+      return first >= 0 && !workspace.has(bufferOf(name, first, "k", halves), length);
     });
     if (grows) workspace.drop("cache.");
-    this.prompts = layerCaches(network, workspace, "prefix", rows.prompts);
+    this.prompts = layerCaches(network, workspace, "prefix", rows.prompts, halves);
     this.packedKeys = packsKeys
       ? network.weights.layers.map((_, layer) =>
         workspace.get(
@@ -107,7 +126,7 @@ export class KvCache {
         )
       )
       : null;
-    this.branches = layerCaches(network, workspace, "branches", rows.branches);
+    this.branches = layerCaches(network, workspace, "branches", rows.branches, halves);
     const length = (rows.prompts + rows.slots * (convTaps - 1)) * hiddenSize;
     this.convolved = layers.map(({ conv, delta }, layer) =>
       conv === null || delta !== null ? null : workspace.get(`cache.${layer}.conv`, length)
@@ -128,7 +147,7 @@ export class KvCache {
     const target = workspace.upload(`${name}.to`, Uint32Array.from(to));
     return (src: Tensor, table: Tensor, d: number): void => {
       if (rows === 0) return;
-      const out = workspace.get("prefix.copied", rows * d);
+      const { dtype } = table, out = workspace.get(`prefix.copied.${dtype}`, rows * d, dtype);
       device.run("gather_rows", { table: src, index, out, rows, d });
       device.run("scatter_rows", { src: out, index: target, table, rows, d });
     };
@@ -139,13 +158,14 @@ export class KvCache {
   }
 
   /** The cache rows of prompts that follow one another without gaps, by layer. */
-  views(prompts: readonly PrefillPrompt[]): (layer: number) => CacheViews {
+  #views(prompts: readonly PrefillPrompt[]): (layer: number) => CacheViews {
     const { begin } = prompts[0]!.cached, { end } = prompts.at(-1)!.cached;
     const view = (cache: Tensor, width: number) => cache.view(begin * width, (end - begin) * width);
     return (layer) => {
       const table = this.convolved[layer]!;
       if (this.states[layer] !== null) return {};
       if (table !== null) return { convBx: view(table, this.network.config.hiddenSize) };
+      if (this.halves) return {};
       const { k, v } = this.prompts[layer]!, width = this.#width(layer);
       return { k: view(k, width), v: view(v, width) };
     };
@@ -227,10 +247,23 @@ export class KvCache {
   }
 
   /**
+   * For prompts whose rows of the cache follow one another without gaps.
+   * @param rowOfToken row of the batch for each token; null = all rows in order
+   */
+  storeOrder(
+    prompts: readonly PrefillPrompt[],
+    rowOfToken: Uint32Array | null,
+  ): Partial<Pick<TrunkOptions, "cached"> & CacheStores> {
+    const cached = this.#views(prompts);
+    if (rowOfToken !== null) return this.#storeGroups(rowOfToken, cached);
+    return { cached, ...(this.halves ? this.#storeRounded(prompts) : {}) };
+  }
+
+  /**
    * For a batch of groups: writes the rows of a shared prefix to the cache rows of every
    * prompt that has it.
    */
-  storeGroups(
+  #storeGroups(
     rowOfToken: Uint32Array,
     cached: (layer: number) => CacheViews,
   ): CacheStores {
@@ -253,6 +286,36 @@ export class KvCache {
   }
 
   /**
+   * Halves of layer caches as floats again.
+   * @param begin first row
+   */
+  #widen(table: Tensor, out: Tensor, begin: number, rows: number, width: number): Tensor {
+    const n = rows * width, weight = table.view(begin * width / 2, n / 2);
+    this.network.device.run("widen_bf16", { weight, out, n });
+    return out;
+  }
+
+  /** For prompts that are computed in order and share nothing: their rows become rounded ones. */
+  #storeRounded(prompts: readonly PrefillPrompt[]): Pick<CacheStores, "store"> {
+    const { device } = this.network, { begin } = prompts[0]!.cached;
+    const rows = prompts.at(-1)!.cached.end - begin;
+    const index = this.workspace.upload(
+      "prefix.row",
+      Uint32Array.from({ length: rows }, (_, row) => begin + row),
+    );
+    return {
+      store: (layer, k, v) => {
+        const cache = this.prompts[layer]!, d = this.#width(layer);
+        const round = (src: Tensor, table: Tensor) => {
+          device.run("scatter_rows", { src, index, table, rows, d, bf16: true });
+          return this.#widen(table, src, begin, rows, d);
+        };
+        return { k: round(k, cache.k), v: round(v, cache.v) };
+      },
+    };
+  }
+
+  /**
    * For a batch of prefill_batch.ts: writes the computed rows to the cache, and then copies the
    * rows of shared prefixes to the prompts that share them.
    */
@@ -260,18 +323,22 @@ export class KvCache {
     { rows, cacheRow, positions, keys: keyRanges, answers, copies }: PrefillBatch,
     prompts: readonly PrefillPrompt[],
   ): CacheStores {
-    const { network: { device, config }, workspace } = this;
+    const { network: { device, config }, workspace, halves } = this;
+    const begin = prompts[0]!.cached.begin, n = prompts.at(-1)!.cached.end - begin;
     const computed = workspace.upload("prefix.row", cacheRow);
-    const keys = workspace.upload("prefix.keys", keyRanges);
+    const first = halves ? begin : 0;
+    const keys = workspace.upload("prefix.keys", keyRanges.map((row) => row - first));
     const copyAnswers = this.#copier("prefix.answers", answers);
     const copyPrompts = this.#copier("prefix.copies", copies);
     const put = (src: Tensor, table: Tensor, d: number, branches?: Tensor) => {
-      device.run("scatter_rows", { src, index: computed, table, rows, d });
-      if (branches !== undefined) copyAnswers(branches, table, d);
-      copyPrompts(table, table, d);
+      const bf16 = halves && branches !== undefined, stored = bf16 ? d / 2 : d;
+      device.run("scatter_rows", { src, index: computed, table, rows, d, bf16 });
+      if (branches !== undefined) copyAnswers(branches, table, stored);
+      copyPrompts(table, table, stored);
       return table;
     };
-    const begin = prompts[0]!.cached.begin, n = prompts.at(-1)!.cached.end - begin;
+    const read = (name: string, table: Tensor, d: number) =>
+      halves ? this.#widen(table, workspace.get(`prefix.${name}`, n * d), begin, n, d) : table;
     const pack = (table: Tensor, packed: Tensor, width: number) =>
       device.run("pack_weight", {
         weight: table.view(begin * width, n * width),
@@ -288,8 +355,8 @@ export class KvCache {
         const cache = this.prompts[layer]!, packed = this.packedKeys?.[layer];
         const d = this.#width(layer), branches = this.branches[layer]!;
         const stored = {
-          k: put(k, cache.k, d, branches.k),
-          v: put(v, cache.v, d, branches.v),
+          k: read("k", put(k, cache.k, d, branches.k), d),
+          v: read("v", put(v, cache.v, d, branches.v), d),
           keys,
         };
         if (packed !== undefined) pack(cache.k, packed, d);

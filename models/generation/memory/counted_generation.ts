@@ -15,6 +15,7 @@ import { updateAdapter } from "../../network/dora.ts";
 import { packWeights } from "../packed_weights.ts";
 import { samplingBatches, samplingParams } from "../sampling/sampling_params.ts";
 import type { SamplingOptions } from "../types.ts";
+import type { KvCacheDtype } from "../../network/types.ts";
 import { continuedTo } from "./largest_that.ts";
 
 /** The maximum of what a generation holds at the same time. */
@@ -32,6 +33,8 @@ export interface GenerationSizes {
    * have different sampling parameters.
    */
   adjusted?: boolean;
+  /** Type of keys and values; absent = float32. */
+  kvCacheDtype?: KvCacheDtype | undefined;
 }
 
 /**
@@ -127,6 +130,7 @@ export async function rehearseGeneration(
   const maxLength = maxPositions - 1;
   const { promptRows, branches, maxNewTokens, adjusted = false } = generation;
   const { passRows = promptRows, branchRows = null, promptStates = branches } = generation;
+  const { kvCacheDtype } = generation;
   const shape = {
     slots: branches,
     promptRows,
@@ -135,6 +139,7 @@ export async function rehearseGeneration(
     branchRows,
     stepsPerRead: stepsPerRead(device),
     groupsPrompts: true,
+    kvCacheDtype,
   };
   const decoder = new Decoder(network, workspace, shape, keep);
   const rows = Math.max(1, Math.min(passRows, promptRows));

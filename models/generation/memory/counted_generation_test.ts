@@ -148,15 +148,15 @@ test.onReference("the plan counts the prompts of dialogues at their full lengths
   });
   const measured = device.peakBytes - before;
   const limits = { bytes: 2 ** 30, largestBuffer: Infinity, maxSlots: 12, prefillRows: 1024 };
-  const plan = await planDialogues(model.sizes, room, false, limits);
+  const plan = await planDialogues(model.sizes, room, {}, limits);
   const planned = (await countGeneration(model.sizes, plan)).bytes + packedBytes(model.sizes);
   // All prompts may have to be computed in one pass.
   assert.ok(measured <= planned && planned <= 1.75 * measured, `${planned}, not ${measured}`);
   // With less memory there is less room for what may be needed again, but for one dialogue.
-  const small = await planDialogues(model.sizes, room, false, { ...limits, bytes: planned / 2 });
+  const small = await planDialogues(model.sizes, room, {}, { ...limits, bytes: planned / 2 });
   assert.ok((await countGeneration(model.sizes, small)).bytes <= planned / 2);
   assert.ok(
-    (await planDialogues(model.sizes, room, false, { ...limits, bytes: 1 })).promptRows >= 49,
+    (await planDialogues(model.sizes, room, {}, { ...limits, bytes: 1 })).promptRows >= 49,
   );
 });
 

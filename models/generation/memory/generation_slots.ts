@@ -20,6 +20,9 @@ export const PREFILL_ROWS = 1024, PREFILL_ROWS_GPU = 16384;
 /** The part of a request that its memory depends on. */
 type RequestSize = Pick<GenerateRequest, "n"> & { promptIds: { readonly length: number } };
 
+/** What else its memory depends on. */
+type SampledSizes = Pick<GenerationSizes, "adjusted" | "kvCacheDtype">;
+
 export interface SlotLimits {
   /** Maximum number of bytes of all its buffers, and of each of them. */
   bytes: number;
@@ -33,10 +36,12 @@ export interface SlotLimits {
 export async function planSlots(
   sizes: ModelSizes,
   requests: readonly RequestSize[],
-  { maxNewTokens, adjusted }: Pick<GenerationSizes, "maxNewTokens" | "adjusted">,
+  { maxNewTokens, adjusted = false, kvCacheDtype }:
+    & Pick<GenerationSizes, "maxNewTokens">
+    & SampledSizes,
   limits: SlotLimits,
 ): Promise<GenerationSizes> {
-  const align = promptAlignment(sizes.config);
+  const align = promptAlignment(sizes.config, kvCacheDtype);
   const sized = requests.filter(({ n }) => n > 0).map(({ n, promptIds: { length } }) => ({
     n,
     length,
@@ -54,7 +59,8 @@ export async function planSlots(
     passRows,
     branches,
     maxNewTokens,
-    adjusted: adjusted ?? false,
+    adjusted,
+    kvCacheDtype,
   }));
 }
 
@@ -71,17 +77,18 @@ const PARTS = 8;
 export async function planDialogues(
   sizes: ModelSizes,
   { prompts, tokens, turnTokens }: DialogueRoom,
-  adjusted: boolean,
+  sampled: SampledSizes,
   limits: SlotLimits,
 ): Promise<GenerationSizes> {
-  const align = promptAlignment(sizes.config), longest = sizes.config.maxPositions - 1;
+  const align = promptAlignment(sizes.config, sampled.kvCacheDtype);
+  const longest = sizes.config.maxPositions - 1;
   const lengths = prompts.map((length) => Math.min(longest, length + Math.max(0, tokens - 1)));
   const rows = lengths.map((length) => Math.ceil(length / align) * align);
   const requests = prompts.map((length) => ({
     n: 1,
     promptIds: { length: Math.min(longest, length + Math.floor(tokens / 2)) },
   }));
-  const first = await planSlots(sizes, requests, { maxNewTokens: turnTokens, adjusted }, limits);
+  const first = await planSlots(sizes, requests, { maxNewTokens: turnTokens, ...sampled }, limits);
   const most = maxOf(rows), underWay = Math.min(prompts.length, (1 + WAITING) * first.branches);
   // Twice: a prompt begins with a copy of the one before it.
   const all = Math.ceil(2 * mean(rows) * underWay / align) * align;
@@ -160,7 +167,7 @@ const MAX_REQUESTS = 2 ** 16;
 export function planEqualRequests(
   sizes: ModelSizes,
   { prompts, each, length }: { prompts: number; each: number; length: number },
-  generation: Pick<GenerationSizes, "maxNewTokens" | "adjusted">,
+  generation: Pick<GenerationSizes, "maxNewTokens"> & SampledSizes,
   limits: SlotLimits,
 ): Promise<GenerationSizes> {
   const request = { n: each, promptIds: { length } };
