@@ -114,7 +114,7 @@ async function renamedRuns(
     );
     return named.length === 1 ? { ...rename, from: named[0]! } : rename;
   });
-  const { names: chosen } = resolveRenames(parsed, names);
+  const chosen = resolveRenames(parsed, names);
   return runs.map((run) => ({ ...run, name: chosen.get(run.name) ?? run.name }));
 }
 

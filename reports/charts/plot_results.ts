@@ -82,11 +82,13 @@ async function figureOf(
   if (isList(rename)) renames.push(...rename.map((text) => parseRename(text, gathered.models)));
   else {
     for (const [from, to] of Object.entries(rename)) {
-      renames.push({ from, to, place: "rename", inFile: false });
+      renames.push({ from, to, place: "rename" });
     }
   }
-  if (renameFile !== undefined) renames.push(...await readRenameFile(renameFile));
-  const { names, notes } = resolveRenames(renames, gathered.models);
+  if (renameFile !== undefined) {
+    renames.push(...await readRenameFile(renameFile, gathered.models));
+  }
+  const names = resolveRenames(renames, gathered.models);
   const data = renameModels(gathered, withShortNames(names, gathered.models));
   const { tasks, models } = data, isFull = options.fullScale ?? false;
   return {
@@ -95,7 +97,7 @@ async function figureOf(
     kind: tasks.length === 1 ? "comparison" : "summary",
     tasks,
     models,
-    notes: [...gathered.notes, ...notes],
+    notes: gathered.notes,
   };
 }
 

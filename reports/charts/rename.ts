@@ -1,10 +1,10 @@
 /**
  * New names for models in charts: `--rename A=B`, and files of such names. A model can be given by
- * its full name, or by its short name in the table of `rgx bench`. If a rename fits no model, an
- * error suggests the nearest name; otherwise nobody would notice a typo. A file may also name
- * models that are not in these results, since it may serve many charts; one of its names must fit.
+ * its full name, or by its short name in the table of `rgx bench`. A rename that fits no model is
+ * an error with the nearest name. A file may also name models that are not in these results, since
+ * it may serve many charts; one of its names must fit.
  */
-import { parseDocument } from "yaml";
+import { parse } from "yaml";
 import { shortName, shownNames } from "../../bench/results/shown_names.ts";
 import { UsageError } from "../../core/errors.ts";
 import { didYouMean } from "../../core/suggest.ts";
@@ -15,8 +15,6 @@ export interface Rename {
   from: string;
   to: string;
   place: string;
-  /** Whether the rename is from a file, which may also have names of other models. */
-  inFile: boolean;
 }
 
 /**
@@ -32,7 +30,7 @@ export function parseRename(text: string, models: readonly string[]): Rename {
   if (at <= 0 || to === "") {
     throw new UsageError(`${place}: expected "name of a model=name in the chart"`);
   }
-  return { from, to, place, inFile: false };
+  return { from, to, place };
 }
 
 /** The models that a name means: the one with this name, or all with this short name. */
@@ -43,83 +41,57 @@ function meantBy(name: string, models: readonly string[]): string[] {
 }
 
 /**
- * Reads a JSON or YAML object of names.
- * @throws UsageError when it cannot be read, is something else, or names a model twice
+ * The names of a JSON or YAML object that fit a model of these results.
+ * @throws UsageError when it cannot be read, is something else, or has no such name
  */
-export async function readRenameFile(path: string): Promise<Rename[]> {
-  let text: string;
+export async function readRenameFile(path: string, models: readonly string[]): Promise<Rename[]> {
+  let text: string, names: unknown;
   try {
     text = await readText(path);
   } catch (cause) {
     throw new UsageError(`cannot read the rename file ${path}: ${whyUnreadable(cause)}`, { cause });
   }
-  // JSON.parse would silently keep the last of two equal keys.
-  const document = parseDocument(text, { uniqueKeys: true });
-  const [error] = document.errors;
-  if (error !== undefined) {
-    const duplicate = error.code === "DUPLICATE_KEY" ? "a model is renamed twice: " : "";
-    throw new UsageError(
-      `${path}: ${duplicate}${error.message.split("\n")[0]!.replace(/:$/, "")}`,
-      { cause: error },
-    );
+  try {
+    // JSON.parse would silently keep the last of two equal keys.
+    names = parse(text);
+  } catch (cause) {
+    const [line] = (cause as Error).message.split("\n");
+    throw new UsageError(`${path}: ${line!.replace(/:$/, "")}`, { cause });
   }
-  const names = namesOf(document, path);
   const isMap = typeof names === "object" && names !== null && !Array.isArray(names);
-  if (!isMap || Object.values(names).some((to) => typeof to !== "string" || to.trim() === "")) {
+  if (!isMap || Object.values(names!).some((to) => typeof to !== "string" || to.trim() === "")) {
     throw new UsageError(`${path}: expected an object of names, {"model": "name in the chart"}`);
   }
-  return Object.entries(names).map(([from, to]) => ({
-    from,
-    to: to.trim(),
-    place: path,
-    inFile: true,
-  }));
-}
-
-function namesOf(document: ReturnType<typeof parseDocument>, path: string): unknown {
-  try {
-    return document.toJS();
-  } catch (cause) {
-    // A name that begins with * is an alias in YAML.
-    throw new UsageError(`${path}: ${(cause as Error).message}`, { cause });
-  }
+  const renames = Object.entries(names as Record<string, string>)
+    .map(([from, to]) => ({ from, to: to.trim(), place: path }));
+  const fitting = renames.filter(({ from }) => meantBy(from, models).length > 0);
+  if (renames.length > 0 && fitting.length === 0) throw unknownModel(renames[0]!, models);
+  return fitting;
 }
 
 /**
  * The new names of the models that are renamed.
- * @returns also a note on names in files that fit none of these results
  * @throws UsageError when a model is renamed twice, two models get one name, or a name is unknown
  */
 export function resolveRenames(
   renames: readonly Rename[],
   models: readonly string[],
-): { names: Map<string, string>; notes: string[] } {
-  const names = new Map<string, string>(), places = new Map<string, string>();
-  const unused: Rename[] = [];
+): Map<string, string> {
+  const names = new Map<string, string>();
   for (const rename of renames) {
-    const { to, place, inFile } = rename, meant = meantBy(rename.from, models);
-    const [from] = meant;
-    if (from === undefined) {
-      unused.push(rename);
-      if (!inFile) throw unknownModel(rename, models);
-      continue;
-    }
+    const { to, place } = rename, meant = meantBy(rename.from, models), [from] = meant;
+    if (from === undefined) throw unknownModel(rename, models);
     if (meant.length > 1) {
       throw new UsageError(`${place}: "${rename.from}" means ${meant.length} models`, {
         advice: `Write one of: ${meant.join(", ")}.`,
       });
     }
-    if (places.has(from)) {
-      throw new UsageError(
-        `${place}: "${from}" is renamed twice, to "${names.get(from)}" (${
-          places.get(from)
-        }) and to "${to}"`,
-      );
+    if (names.has(from)) {
+      const text = `"${from}" is renamed twice, to "${names.get(from)}" and to "${to}"`;
+      throw new UsageError(`${place}: ${text}`);
     }
     names.set(from, to);
-    places.set(from, place);
   }
-  if (unused.length > 0 && names.size === 0) throw unknownModel(unused[0]!, models);
   const taken = new Map<string, string>();
   for (const model of models) {
     const name = names.get(model) ?? model, other = taken.get(name);
@@ -130,11 +102,7 @@ export function resolveRenames(
     }
     taken.set(name, model);
   }
-  const notes = unused.map(({ from, place }) =>
-    `${place}: "${from}" is not in these results` +
-    didYouMean(from, models.filter((model) => !names.has(model)))
-  );
-  return { names, notes };
+  return names;
 }
 
 /** The new names; all other models get the short names of the table, if those are distinct. */
@@ -151,10 +119,6 @@ function unknownModel({ from, place }: Rename, models: readonly string[]): Usage
   // People type the last part of a path, although it is far from the whole path.
   const [longer] = models.filter((model) => model.includes(from));
   const meant = longer === undefined ? didYouMean(from, models) : `, did you mean ${longer}?`;
-  return new UsageError(
-    `${place}: no model "${from}" in these results${meant}`,
-    {
-      advice: `models: ${models.join(", ")}`,
-    },
-  );
+  const text = `${place}: no model "${from}" in these results${meant}`;
+  return new UsageError(text, { advice: `models: ${models.join(", ")}` });
 }
