@@ -7,12 +7,12 @@ import { EXIT, RgxError, UsageError } from "../../core/errors.ts";
 import type { Device } from "../../kernels/device.ts";
 import type { RecordedCall } from "../../kernels/ops/common/recorded_call.ts";
 import { choicesFolder, type Measurable, measurableOn } from "../../kernels/tuning/kept_choices.ts";
-import { sampleCalls } from "../../kernels/tuning/sample_calls.ts";
 import type { TunedClass } from "../../kernels/tuning/tune_call.ts";
 import { tune, type Tuned } from "../../kernels/tuning/tuner.ts";
 import { assemble } from "../../training/assemble.ts";
 import { GrpoTrainer } from "../../training/trainer.ts";
 import { canRehearse } from "../../training/tuning/run_kernels.ts";
+import { sampleCalls } from "../../training/tuning/sample_calls.ts";
 import { type DeviceFlags, deviceNameOf, openDevice } from "../open_device.ts";
 import { broken, log, print } from "../terminal/terminal.ts";
 import type { FlagsOf } from "../flags.ts";
@@ -65,7 +65,7 @@ async function callsOn(
     }
     const { adapter } = device;
     const calls = config === undefined
-      ? await sampleCalls(device, adapter.software)
+      ? await sampleCalls(device)
       : await callsOf(config, overrides, device);
     return { about: measurableOn(device.name, adapter), calls, card: device.card ?? null };
   } finally {

@@ -8,7 +8,6 @@ import type { Device } from "../../kernels/device.ts";
 import type { WebgpuDevice } from "../../kernels/devices/webgpu/device.ts";
 import { createDevice } from "../../kernels/mod.ts";
 import { measurableOn } from "../../kernels/tuning/kept_choices.ts";
-import { sampleCalls } from "../../kernels/tuning/sample_calls.ts";
 import { tune, type Tuned } from "../../kernels/tuning/tuner.ts";
 import { decode, rehearsedStep, step } from "./model.ts";
 import type { CampaignResult } from "./page.ts";
@@ -80,7 +79,6 @@ export async function measurePart(
         const calls = [
           ...await rehearsedStep(device, sizes),
           ...await rehearsedProducts(device, sizes),
-          ...await sampleCalls(device, isSoftware),
         ];
         const byClass = new Map(calls.map((call) => [call.class, call]));
         const budgetMs = Math.max(0, deadline - performance.now());
