@@ -46,7 +46,7 @@ export type Expression = (scope: Scope) => Value;
 
 type Arguments = (scope: Scope) => Call;
 
-type Filter = (value: Value, scope: Scope) => Value;
+export type Filter = (value: Value, scope: Scope) => Value;
 
 /** An expression that counts as a step, and as a level of those in each other. */
 function step(work: (scope: Scope) => Value): Expression {
@@ -379,7 +379,7 @@ function filtersAndTests(tokens: TokenStream, value: Expression): Expression {
   }
 }
 
-function filter(tokens: TokenStream): Filter {
+export function filter(tokens: TokenStream): Filter {
   const name = tokens.name(), given = tokens.is("(") ? callArguments(tokens) : argumentsOf([]);
   return (value, scope) => {
     scope.budget.count(1 + stepsOf(value));

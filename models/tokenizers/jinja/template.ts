@@ -1,11 +1,18 @@
 /**
  * Parses chat templates and runs them as Jinja 3.1 does in its immutable sandbox, with Python's
  * values. A statement that is parsed is a function that writes its text. What is not supported is
- * an error, never another text. Left out, since no model uses them: `call` and `filter` blocks.
+ * an error, never another text. Left out, since no model uses them: `call` blocks.
  */
 import { didYouMean } from "../../../core/suggest.ts";
 import { Budget, stepsOf } from "./budget.ts";
-import { type Expression, expression, expressions, Scope } from "./expressions.ts";
+import {
+  type Expression,
+  expression,
+  expressions,
+  type Filter,
+  filter,
+  Scope,
+} from "./expressions.ts";
 import { GLOBALS } from "./globals.ts";
 import { position, shownTag, TemplateFault, TokenStream } from "./tokens.ts";
 import {
@@ -15,6 +22,7 @@ import {
   fromJson,
   isTrue,
   itemsOf,
+  Markup,
   Namespace,
   orUndefined,
   str,
@@ -109,6 +117,13 @@ function writing(textIn: (scope: Scope) => string): Statement {
   };
 }
 
+/** Jinja joins what blocks give to its text as it is: it must be one. */
+function shownText(value: Value): string {
+  if (typeof value === "string") return value;
+  if (value instanceof Markup) return value.text;
+  throw new Error(`a block gives ${described(value)}, expected a text`);
+}
+
 /** What `set` and `for` give a value to: a name, a field of a namespace, or several of these. */
 interface Target {
   readonly names: readonly string[];
@@ -125,7 +140,7 @@ interface Open {
   readonly isLoop: boolean | null;
 }
 
-const BLOCKS = ["for", "if", "set", "macro", "generation"];
+const BLOCKS = ["for", "if", "set", "macro", "filter", "generation"];
 const RESERVED = ["true", "True", "false", "False", "none", "None"];
 
 class TemplateParser {
@@ -141,6 +156,7 @@ class TemplateParser {
         if: (at) => this.#if(at),
         set: (at) => this.#set(at),
         macro: (at) => this.#macro(at),
+        filter: (at) => this.#filter(at),
         // transformers' mark of what the assistant wrote.
         generation: (at) => {
           const body = this.#body("generation", at, false);
@@ -306,6 +322,19 @@ class TemplateParser {
     const all = this.#parameters(), body = this.#body("macro", at, false);
     return (scope) => {
       scope.set(name, macro(name, all, body, scope));
+      return null;
+    };
+  }
+
+  #filter(at: number): Statement {
+    const filters: Filter[] = [];
+    do filters.push(filter(this.#tokens)); while (this.#tokens.skipIf("|"));
+    const body = this.#body("filter", at);
+    return (scope, out) => {
+      const inner = scope.inner(), parts: string[] = [], end = body(inner, parts);
+      if (end !== null) return end;
+      const text = filters.reduce<Value>((value, apply) => apply(value, inner), parts.join(""));
+      out.push(shownText(text));
       return null;
     };
   }
