@@ -16,6 +16,10 @@ const SILENT_WINDOWS = 5;
 
 const MANY_WITHOUT_SIGNAL = 0.95;
 const MANY_TRUNCATED = 0.9;
+const MUCH_CLIPPED = 0.3;
+const LARGE_KL = 5;
+const KL_GROWTH = 20;
+const NO_ENTROPY = 0.02;
 const SOLVED = 0.98;
 const MANY_SKIPPED = 0.2;
 /** A share of groups with a signal that is more than chance. */
@@ -43,6 +47,7 @@ export class Diagnosis {
   readonly #recent: RecentSteps;
   /** The best of the steps in which enough groups had a signal. */
   #best: { step: number; reward: number } | null = null;
+  readonly #consistent = new ConsistentAdvice();
   readonly #reported = new Map<Finding, number>();
 
   constructor(private readonly config: RunConfig, totalSteps: number) {
@@ -62,7 +67,7 @@ export class Diagnosis {
     }
     const early = recent.length < recent.maxLength;
     if (early && (recent.length < MIN_CERTAIN_STEPS || !this.#isHopeless())) return [];
-    return this.#findings().filter(({ finding }) => {
+    return this.#consistent.filter(step, this.#findings()).filter(({ finding }) => {
       const before = this.#reported.get(finding);
       if (before !== undefined && step - before < SILENT_WINDOWS * recent.maxLength) return false;
       this.#reported.set(finding, step);
@@ -74,10 +79,13 @@ export class Diagnosis {
     // Everything else that was observed follows from one of these.
     const alone = this.#unscored() ?? this.#empty() ?? this.#collapsed();
     if (alone !== null) return [alone];
-    const always = [this.#gradient(), this.#truncated()].filter((advice) => advice !== null);
+    const always = [this.#gradient(), this.#truncated(), this.#kl(), this.#clipped()]
+      .filter((advice) => advice !== null);
     if (always.length > 0 || this.#recent.rises("reward")) return always;
-    const signal = this.#format() ?? this.#signal();
-    return signal === null ? [] : [signal];
+    // A cause is reported instead of its consequence.
+    const entropy = this.#entropy(), signal = this.#format() ?? this.#signal();
+    const follows = entropy !== null && signal?.finding === "no_signal";
+    return [this.#warmUp(), follows ? null : signal, entropy].filter((advice) => advice !== null);
   }
 
   /** In every step no completion ended, or all of all groups got the same reward. */
@@ -171,6 +179,48 @@ export class Diagnosis {
     return `sft.max_steps=20 sft.per_device_train_batch_size=16${rate}`;
   }
 
+  #kl(): Advice | null {
+    const values = this.#recent.allValues("kl");
+    const { beta, learning_rate: rate } = this.config.training;
+    if (beta === 0 || values.length === 0) return null;
+    const now = values.at(-1)!, first = values.find((value) => value > 0) ?? now;
+    if (now < LARGE_KL || now < KL_GROWTH * first) return null;
+    const text = `The KL divergence from the reference grew from ${short(first)} to ` +
+      `${short(now)} in ${values.length} steps: the policy runs away from the model that it ` +
+      "started from.";
+    const tries = [
+      `training.learning_rate=${short(rate / 3)}`,
+      `training.beta=${short(3 * beta)}`,
+      "training.max_grad_norm=0.2",
+    ];
+    return { finding: "kl", text, tries };
+  }
+
+  #clipped(): Advice | null {
+    const share = this.#recent.mean("clip_ratio/region_mean");
+    if (!(share >= MUCH_CLIPPED)) return null;
+    const { learning_rate: rate, num_iterations: iterations } = this.config.training;
+    const text =
+      `${percent(share)} of the tokens' updates were clipped: the policy moves further ` +
+      "between two generations than epsilon allows, and most of the work is thrown away.";
+    const tries = [
+      `training.learning_rate=${short(rate / 2)}`,
+      ...(iterations > 1 ? [`training.num_iterations=${Math.ceil(iterations / 2)}`] : []),
+    ];
+    return { finding: "clipped", text, tries };
+  }
+
+  #warmUp(): Advice | null {
+    const rates = this.#recent.values("learning_rate"), now = rates.at(-1) ?? NaN;
+    const { learning_rate: full, warmup_steps: warmUp } = this.config.training;
+    const rising = rates.length > 1 && rates.every((rate, i) => i === 0 || rate > rates[i - 1]!);
+    if (!(warmUp > 0) || !rising || !(now < 0.5 * full)) return null;
+    const text = `The learning rate is still in warm-up (${short(now)} of ${short(full)}): that ` +
+      "the reward stands still means little yet.";
+    const half = warmUp < 1 ? short(warmUp / 2) : Math.ceil(warmUp / 2);
+    return { finding: "warm_up", text, tries: [`training.warmup_steps=${half}`] };
+  }
+
   #format(): Advice | null {
     const names = Object.keys(this.#recent.latest).filter((name) => FORMAT_METRICS.has(name));
     const never = names.find((name) => this.#recent.values(name).every((value) => value === 0));
@@ -261,6 +311,20 @@ export class Diagnosis {
     ];
     return { finding: "no_signal", text: `${same} Nothing is learned from such groups.`, tries };
   }
+
+  #entropy(): Advice | null {
+    const entropy = this.#recent.mean("entropy");
+    if (!(entropy < NO_ENTROPY)) return null;
+    const { temperature, entropy_coef: bonus } = this.config.training;
+    const text = `The policy's entropy is ${short(entropy)}: it gives the same completion nearly ` +
+      "every time, so there is nothing left to compare.";
+    const tries = [
+      `training.temperature=${short(Math.max(1, temperature * 1.2))}`,
+      ...(bonus === 0 ? ["training.entropy_coef=0.01"] : []),
+      "training.learning_rate lower, from an earlier checkpoint",
+    ];
+    return { finding: "entropy", text, tries };
+  }
 }
 
 /** Prompts of another form, where those that a run has do not fit its model. */
@@ -282,6 +346,44 @@ function short(value: number): string {
 
 function lastSteps(count: number): string {
   return count === 1 ? "the last step" : `the last ${count} steps`;
+}
+
+/** Steps in which two values of a key contradict each other. */
+const CONTRADICTING_STEPS = 10;
+
+/**
+ * Keeps advice consistent: within some steps no key is advised with two values. What an earlier
+ * advice said counts, since somebody may be acting on it.
+ */
+export class ConsistentAdvice {
+  /** By key: the value that was advised, and the step. */
+  readonly #advised = new Map<string, { value: string; step: number }>();
+
+  /** The advice without what contradicts earlier advice; none where nothing to try remains. */
+  filter(step: number, advice: readonly Advice[]): Advice[] {
+    return advice.flatMap((one) => {
+      const tries = one.tries.filter((text) => !this.#contradicts(step, text));
+      if (tries.length === 0 && one.tries.length > 0) return [];
+      for (const [key, value] of tries.flatMap(settingsOf)) {
+        this.#advised.set(key, { value, step });
+      }
+      return [{ ...one, tries }];
+    });
+  }
+
+  #contradicts(step: number, text: string): boolean {
+    return settingsOf(text).some(([key, value]) => {
+      const before = this.#advised.get(key);
+      return before !== undefined && before.value !== value &&
+        step - before.step < CONTRADICTING_STEPS;
+    });
+  }
+}
+
+/** The keys of a text such as "sft.max_steps=20 sft.learning_rate=1e-4", and their values. */
+function settingsOf(text: string): [key: string, value: string][] {
+  return [...text.matchAll(/([a-z_]+(?:\.[a-z_0-9]+)+)(?:=| )(.*?)(?= [a-z_]+\.[a-z_]|$)/g)]
+    .map(([, key, value]) => [key!, value!.trim()]);
 }
 
 /** Min and max length of the window, in steps; within these bounds it is a fifth of the run. */
@@ -320,6 +422,10 @@ class RecentSteps {
     return this.window.map((metrics) => metrics[name]).filter(isNumber);
   }
 
+  allValues(name: string): number[] {
+    return this.#steps.map((metrics) => metrics[name]).filter(isNumber);
+  }
+
   mean(name: string): number {
     return mean(this.values(name));
   }
@@ -331,7 +437,7 @@ class RecentSteps {
 
   /** The mean of the later half is above that of the earlier half by more than chance. */
   rises(name: string): boolean {
-    const values = this.#steps.map((metrics) => metrics[name]).filter(isNumber);
+    const values = this.allValues(name);
     const half = values.length >> 1, early = values.slice(0, half), late = values.slice(half);
     if (half === 0) return false;
     const error = (part: readonly number[]) => sampleStd(part) ** 2 / part.length;
@@ -401,6 +507,10 @@ export type Finding =
   | "solved"
   | "truncated"
   | "format"
+  | "clipped"
+  | "kl"
+  | "entropy"
+  | "warm_up"
   | "gradient";
 
 /** Why a run does not get better, and what to try. */

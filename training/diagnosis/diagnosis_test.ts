@@ -1,5 +1,11 @@
 import assert from "node:assert/strict";
-import { Diagnosis, type Finding, SupervisedDiagnosis, TAGGED } from "./diagnosis.ts";
+import {
+  ConsistentAdvice,
+  Diagnosis,
+  type Finding,
+  SupervisedDiagnosis,
+  TAGGED,
+} from "./diagnosis.ts";
 import type { Metrics } from "../metrics/metrics.ts";
 import { type ConfigChanges, tinyRunConfig } from "../testing.ts";
 
@@ -8,7 +14,11 @@ const HEALTHY: Metrics = {
   "rewards/correctness/mean": 0.5,
   frac_reward_zero_std: 0.3,
   "completions/clipped_ratio": 0.1,
+  "clip_ratio/region_mean": 0.01,
   grad_norm: 1,
+  learning_rate: 1e-5,
+  entropy: 1,
+  kl: 0.1,
 };
 
 /** Findings of a run of 50 steps (windows of 10 steps), with the step of each. */
@@ -169,9 +179,28 @@ Deno.test("a format that no completion has is reported", () => {
   assert.deepEqual(diagnose(sometimes), []);
 });
 
-Deno.test("gradients that are not finite are reported in any case", () => {
-  const at = (step: number) => ({ reward: step, grad_norm: step % 3 === 0 ? NaN : 1 });
-  assert.deepEqual(diagnose(at).map(({ finding }) => finding), ["gradient"]);
+Deno.test("clipping, a large KL and NaN gradients are reported in any case", () => {
+  const reward = (step: number) => ({ reward: step });
+  const clipped = diagnose((step) => ({ ...reward(step), "clip_ratio/region_mean": 0.5 }));
+  assert.deepEqual(clipped.map(({ finding }) => finding), ["clipped"]);
+  const kl = diagnose((step) => ({ ...reward(step), kl: 0.01 * 1.3 ** step }), {
+    training: { beta: 0.04 },
+  });
+  assert.deepEqual(kl.map(({ finding }) => finding), ["kl"]);
+  assert.match(kl[0]!.tries[1]!, /^training\.beta=0\.12$/);
+  const gradient = diagnose((step) => ({ ...reward(step), grad_norm: step % 3 === 0 ? NaN : 1 }));
+  assert.deepEqual(gradient.map(({ finding }) => finding), ["gradient"]);
+});
+
+Deno.test("low entropy and the warm-up explain a reward that does not rise", () => {
+  for (const share of [0.3, 1]) {
+    const entropy = diagnose(() => ({ entropy: 0.001, frac_reward_zero_std: share }));
+    assert.deepEqual(entropy.map(({ finding }) => finding), ["entropy"]);
+  }
+  const warmUp = diagnose((step) => ({ learning_rate: step * 1e-6 }), {
+    training: { warmup_steps: 40, learning_rate: 4e-5 },
+  }, 15);
+  assert.deepEqual(warmUp.map(({ finding }) => finding), ["warm_up"]);
 });
 
 Deno.test("missing and non-finite metrics give no advice", () => {
@@ -201,6 +230,29 @@ Deno.test("where no answer is in tags and no reward asks for them, format_answer
     "rewards='[{name: correctness, weight: 1}, {name: format_answer, weight: 0.2}]'",
   );
   assert.deepEqual(diagnose(() => ({ ...untagged, [TAGGED]: 0.1 })), []);
+});
+
+Deno.test("advice within ten steps never sets a key to two values", () => {
+  const filter = new ConsistentAdvice();
+  const advise = (step: number, finding: Finding, ...tries: string[]) =>
+    filter.filter(step, [{ finding, text: finding, tries }]).flatMap((one) => one.tries);
+  const rate = "training.learning_rate=";
+  assert.deepEqual(advise(3, "kl", `${rate}3e-6`, "training.beta=0.1"), [
+    `${rate}3e-6`,
+    "training.beta=0.1",
+  ]);
+  assert.deepEqual(advise(5, "clipped", `${rate}5e-6`), [], "nothing is left of it");
+  assert.deepEqual(advise(12, "clipped", `${rate}5e-6`, "training.beta=0.1"), [
+    "training.beta=0.1",
+  ]);
+  assert.deepEqual(advise(13, "clipped", `${rate}5e-6`), [`${rate}5e-6`]);
+  assert.deepEqual(advise(14, "format", "sft.max_steps=20 sft.learning_rate=2e-4"), [
+    "sft.max_steps=20 sft.learning_rate=2e-4",
+  ]);
+  assert.deepEqual(advise(15, "format", "sft.max_steps=40", "sft.learning_rate=2e-4"), [
+    "sft.learning_rate=2e-4",
+  ]);
+  assert.deepEqual(advise(16, "entropy", `training.learning_rate lower, from a checkpoint`), []);
 });
 
 Deno.test("a supervised loss above that of guessing names the tokenizer, or the learning rate", () => {
