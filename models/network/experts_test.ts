@@ -5,6 +5,7 @@ import { narrowBF16 } from "../../core/half_floats.ts";
 import { withFolder } from "../../core/testing.ts";
 import { assertWithin, largest, stream } from "../../kernels/testing.ts";
 import { goldenPath } from "../../tests/golden.ts";
+import { modelTensors } from "../architectures/mod.ts";
 import { CausalLM } from "../causal_lm.ts";
 import { onEachDevice } from "../each_device_testing.ts";
 import { exportModel } from "../export/export.ts";
@@ -13,6 +14,7 @@ import { type StreamedTensor, writeSafetensors } from "../formats/tensor_stream.
 import { readModelFolder } from "../model_folder.ts";
 import { gradients } from "../testing.ts";
 import { parameterBytes } from "./counted_network.ts";
+import { configType } from "./weights/weight_storage.ts";
 
 const GOLDEN = goldenPath("families/gpt_oss");
 const GROUPS = [{ promptIds: [7, 21, 3], branches: [[4, 40, 5, 9], [6, 6]] }];
@@ -61,6 +63,10 @@ Deno.test("experts in MXFP4 are held as stored, with the logits and gradients of
   withFolder(async (folder) => {
     await writeModel(folder);
     const { config, files } = await readModelFolder(folder);
+    const json = JSON.parse(await Deno.readTextFile(`${folder}/config.json`));
+    for (const { name } of modelTensors(config)) {
+      assert.equal(configType(json, name), files.typeOf(name), "a plan without the files");
+    }
     await onEachDevice(async (device, exact) => {
       const found = [];
       for (const dtype of ["auto", "float32"] as const) {
