@@ -24,12 +24,13 @@ Deno.test("rgx train --dry-run --gpu plans memory, batch and time for a card tha
 Deno.test("rgx doctor --plan says on stdout whether a run fits, with exit code 1 when not", async () => {
   const fits = await succeeds(argv`doctor --plan ${QWEN_7B} training.max_steps=3 --gpu mi300x`);
   assert.match(fits.out, /memory plan[^]*fits, with[^]* 3 steps/);
-  const small = ["doctor", "--plan", QWEN_7B, "--device-memory", "8GiB"];
+  const small = argv`doctor --plan quickstart --device-memory 256MiB
+    model.init.hidden_size=2048 model.init.num_attention_heads=32`;
   const unfit = await rgx(small);
   assert.equal(unfit.code, 1, unfit.err);
-  assert.match(unfit.out, /does not fit\n\nfix: the run needs \d+\.\d GB, 8\.33 GB available/);
+  assert.match(unfit.out, /does not fit\n\nfix: the run needs \d\.\d\d GB, 260 MB available/);
   const json = JSON.parse((await rgx([...small, "--json"])).out);
-  assert.deepEqual([json.fits, json.misfits.length, json.card.memory_bytes], [false, 1, 2 ** 33]);
+  assert.deepEqual([json.fits, json.misfits.length, json.card.memory_bytes], [false, 1, 2 ** 28]);
 });
 
 Deno.test("flags that do not go together, and unknown cards, are refused", async () => {

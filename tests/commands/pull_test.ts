@@ -131,23 +131,6 @@ hubTest(
   },
 );
 
-hubTest("wrong arguments are refused before any request", async (hub, _, env) => {
-  const cases: [args: string[], says: RegExp, env?: Record<string, string>][] = [
-    [["org//name"], /org\/\/name: not the name of a repository[^]*Expected ORG\/NAME/],
-    [["../name"], /not the name of a repository/],
-    [["org/name@a b"], /not the name of a repository/],
-    [["org/name", "--revision", "../x"], /--revision \.\.\/x: not the name of a branch/],
-    [["org/name@a", "--revision", "b"], /two revisions are named: a and b/],
-    [["org/name", "--max-workers", "0"], /an integer from 1 to 64/],
-    [["org/name"], /HF_ENDPOINT: "nowhere" is no address/, { HF_ENDPOINT: "nowhere" }],
-    [["org/name"], /HF_HUB_ETAG_TIMEOUT: expected a number/, { HF_HUB_ETAG_TIMEOUT: "soon" }],
-  ];
-  for (const [args, message, more] of cases) {
-    await refuses([[["pull", ...args], message]], { env: { ...env, ...more } });
-  }
-  assert.equal(hub.seen.length, 0);
-});
-
 hubTest(
   "a configuration can name a pulled data set, and the error names one that is not pulled",
   async (hub, home, env) => {
