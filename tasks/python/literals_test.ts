@@ -34,6 +34,8 @@ Deno.test("Python literals are read as Python reads them", () => {
   }
 });
 
+const nested = (depth: number) => "[".repeat(depth) + "]".repeat(depth);
+
 Deno.test("what Python does not read as a literal is refused", () => {
   const texts = [
     "",
@@ -72,6 +74,8 @@ Deno.test("what Python does not read as a literal is refused", () => {
     "1\n,2",
     "[1]\0",
     "9".repeat(4301),
+    nested(201),
+    "(".repeat(201) + "1" + ")".repeat(201),
     "(1 for x in y)",
     "set([1])",
     "{1, 2}",
@@ -107,4 +111,5 @@ Deno.test("JSON may contain infinities and NaN as in Python", () => {
   ) {
     assert.equal(parseJson(text), undefined, text);
   }
+  assert.equal(parseJson(nested(901)), undefined);
 });
