@@ -13,7 +13,6 @@ import {
 import { chooseMetrics, curvesFigure } from "../charts/curves.ts";
 import {
   type Json,
-  numberOf,
   objectIn,
   readRunRecord,
   type RunRecord,
@@ -192,8 +191,7 @@ interface CardOptions {
 function modelCardText(options: CardOptions): string {
   const { name, record, step, license, isAdapter, hasChart, optimizer } = options;
   const config = record?.config ?? {}, base = options.base ?? hubName(objectIn(config["model"]));
-  const data = objectIn(config["data"]), training = objectIn(config["training"]);
-  const dataset = textOf(data["dataset_name"]);
+  const data = objectIn(config["data"]), dataset = textOf(data["dataset_name"]);
   const task = taskNames(data), sections = record === null ? null : reportSections(record);
   const head = {
     ...(base === null ? {} : { base_model: base }),
@@ -204,7 +202,6 @@ function modelCardText(options: CardOptions): string {
     library_name: isAdapter ? "peft" : "transformers",
     pipeline_tag: "text-generation",
     tags: ["grpo", "reasoning", "rgx"],
-    ...(record === null ? {} : modelIndex(name, task, record.run)),
   };
   const parts = [
     `---\n${stringify(head, { lineWidth: 0 })}---`,
@@ -224,17 +221,8 @@ function modelCardText(options: CardOptions): string {
   }
   parts.push("## Use", fenced(usage(name, base, isAdapter), "python"));
   if (record !== null) {
-    const facts = [
-      ["data", task ?? "–"],
-      ["loss", textOf(training["loss_type"]) ?? "–"],
-      ["learning rate", String(training["learning_rate"] ?? "–")],
-      ["completions a prompt", String(training["num_generations"] ?? "–")],
-      ["KL coefficient", String(training["beta"] ?? "–")],
-      ["seed", String(training["seed"] ?? "–")],
-    ];
     parts.push(
       "## Training",
-      markdownTable({ rows: [["setting", "value"], ...facts] }),
       `<details><summary>Configuration</summary>\n\n${
         fenced(withoutFolders(record.configText).trimEnd(), "yaml")
       }\n\n</details>`,
@@ -256,29 +244,6 @@ function modelCardText(options: CardOptions): string {
       : `The licence of [${base}](https://huggingface.co/${base}) applies.`,
   );
   return parts.join("\n\n") + "\n";
-}
-
-/** The results in the form that the Hub shows beside a model. */
-function modelIndex(name: string, task: string | null, run: Json): Record<string, unknown> {
-  const after = objectIn(run["eval_after"]), title = task ?? "held-out";
-  const ways = [["sampled", after], ["greedy", objectIn(after["greedy"])]] as const;
-  const metrics = after["temperature"] === 0 ? ways.slice(1) : ways;
-  if (numberOf(after["accuracy"]) === null) return {};
-  return {
-    "model-index": [{
-      name,
-      results: [{
-        task: { type: "text-generation" },
-        dataset: { type: title, name: `${title} (held-out problems)` },
-        metrics: metrics.filter(([, { accuracy }]) => typeof accuracy === "number")
-          .map(([how, { accuracy }]) => ({
-            type: "accuracy",
-            name: `accuracy, ${how}`,
-            value: accuracy,
-          })),
-      }],
-    }],
-  };
 }
 
 function usage(name: string, base: string | null, isAdapter: boolean): string {
