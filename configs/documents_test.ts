@@ -61,7 +61,6 @@ const VERL = `data:
   train_batch_size: 16
   max_prompt_length: 512
   max_response_length: 1024
-reasoning_gym: {dataset_size: 20000}
 task: chain_sum
 actor_rollout_ref:
   model: {path: Qwen/Qwen2.5-3B-Instruct, enable_gradient_checkpointing: true}
@@ -69,29 +68,10 @@ actor_rollout_ref:
     strategy: fsdp
     ppo_mini_batch_size: 8
     ppo_micro_batch_size_per_gpu: 4
-    use_kl_loss: true
-    kl_loss_coef: 0.002
-    clip_ratio_low: 0.1
-    clip_ratio_high: 0.28
-    entropy_coeff: 0.01
-    grad_clip: 0.5
-    loss_agg_mode: seq-mean-token-sum-norm
     optim: {lr: 2.0e-6, lr_warmup_steps_ratio: 0.1, warmup_style: constant, min_lr_ratio: null}
-    fsdp_config: {param_offload: false}
   rollout: {name: vllm, n: 8, top_k: -1, temperature: 0.9, gpu_memory_utilization: 0.6}
 algorithm: {adv_estimator: grpo, kl_ctrl: {type: fixed}}
-trainer:
-  logger: ["console", "wandb"]
-  project_name: rg-grpo
-  experiment_name: algorithmic_qwen2.5_3b
-  n_gpus_per_node: 4
-  save_freq: 100
-  test_freq: 50
-  total_epochs: 2
-  resume_mode: auto
-reward:
-  use_accuracy: true
-  secondary_rewards: [{name: brevity, scaling_factor: 0.2}]
+reward: {use_accuracy: true}
 critic: {optim: {lr: 1.0e-5}}
 `;
 

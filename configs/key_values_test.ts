@@ -23,6 +23,16 @@ lora.lora_alpha lora.alpha lora_alpha | 9 | lora.lora_alpha | | lora: {}
 lora.lora_dropout lora.dropout lora_dropout | 0.2 | lora.lora_dropout | | lora: {}
 lora.target_modules lora_target_modules target_modules | [k_proj] | lora.target_modules | | lora: {}
 lora.modules_to_save lora_modules_to_save modules_to_save | [lm_head] | lora.modules_to_save | | lora: {}
+lora.target_modules | '.*[qv]_proj' | lora.target_modules | | lora: {}
+lora.exclude_modules | [layers.0.self_attn.q_proj] | lora.exclude_modules | | lora: {}
+lora.layers_to_transform | [0, 2] | lora.layers_to_transform | | lora: {}
+lora.rank_pattern | {'layers.2.*': 4} | lora.rank_pattern | | lora: {}
+lora.alpha_pattern | {v_proj: 1.5} | lora.alpha_pattern | | lora: {}
+lora.init_lora_weights | gaussian | lora.init_lora_weights | | lora: {}
+lora.init_lora_weights | false | lora.init_lora_weights | 'false' | lora: {}
+lora | {} | lora.target_modules | null
+lora | {} | lora.init_lora_weights | 'true'
+lora | {} | lora.lora_dropout | 0
 lora.bias | none | lora.r | 16 | lora: {}
 lora.task_type lora_task_type task_type | CAUSAL_LM | lora.r | 16 | lora: {}
 lora.fan_in_fan_out lora.runtime_config lora.megatron_config | null | lora.r | 16 | lora: {}
