@@ -13,6 +13,7 @@ import { LocalModels, type ModelDevice } from "./local/local_model.ts";
 import { isRemoteName } from "../core/remote/model_names.ts";
 import { type AskedModels, planModels } from "./plan/model_plan.ts";
 import type { ModelRequest } from "./plan/model_request.ts";
+import type { TestSet } from "./plan/test_set.ts";
 import { RemoteModel } from "./remote/model.ts";
 import {
   type RemoteOptions,
@@ -32,6 +33,8 @@ import {
   withoutAnswers,
 } from "./plan/task_plan.ts";
 import { runWorkers, type WorkerOptions } from "./workers/worker_pool.ts";
+import type { RunConfig } from "../configs/schema/run_config.ts";
+import { hasTask, resolveTaskConfig } from "../tasks/registry.ts";
 
 /** Which models answer which tasks, and how they are asked. */
 export interface BenchmarkOptions
@@ -240,6 +243,7 @@ async function prepare(options: BenchmarkOptions): Promise<Prepared> {
     ...fewerThanAsked(options, sets),
     ...rowsLeftOut(sets),
     ...unanswerable,
+    ...trainedOtherwise(models, sets),
   ];
   for (const message of notes) {
     onEvent({ type: "warning", message });
@@ -271,4 +275,55 @@ function nothingToMerge(folder: string): RgxError {
   return new RgxError(`${folder} holds no answers of these models to these tasks`, {
     advice: "A merge takes the settings of the parts: the same seed, sampling, prompts and server.",
   });
+}
+
+// Notes for checkpoints whose test has other parameters than their training. The user may want
+// this, but should know it.
+
+/**
+ * A note for each task whose parameters are not among those that the run trained with. Models with
+ * the same note share it; runs with a curriculum get none, since their levels move.
+ */
+export function trainedOtherwise(
+  models: readonly { name: string; run: RunConfig | null }[],
+  sets: readonly TestSet[],
+): string[] {
+  const namesOf = new Map<string, string[]>();
+  for (const { name, run } of models) {
+    for (const note of differencesOf(run, sets)) {
+      namesOf.set(note, [...namesOf.get(note) ?? [], name]);
+    }
+  }
+  return [...namesOf].map(([note, [first, ...more]]) => {
+    const others = more.length === 1 ? "1 more model" : `${more.length} more models`;
+    return `${first} ${more.length === 0 ? "was" : `and ${others} were`} ${note}`;
+  });
+}
+
+function differencesOf(run: RunConfig | null, sets: readonly TestSet[]): string[] {
+  if (run === null || run.curriculum !== null) return [];
+  const { tasks, task_name, task_config } = run.data;
+  const trained = tasks ?? (task_name === null ? [] : [{ task_name, config: task_config }]);
+  // Problems of a file have no parameters.
+  return sets.filter(({ taskName }) => hasTask(taskName)).flatMap((set) => {
+    const ways = trained.filter(({ task_name }) => task_name === set.taskName)
+      .map(({ config }) => difference(set, config));
+    const others = ways.filter((way) => way !== null);
+    return others.length < ways.length ? [] : others;
+  });
+}
+
+function difference(
+  { label, taskName, parameters }: TestSet,
+  config: Readonly<Record<string, unknown>>,
+): string | null {
+  const trained = resolveTaskConfig(taskName, config);
+  const asked = resolveTaskConfig(taskName, parameters);
+  const changed = Object.keys(trained).filter((key) =>
+    JSON.stringify(trained[key]) !== JSON.stringify(asked[key])
+  );
+  if (changed.length === 0) return null;
+  const list = (values: Readonly<Record<string, unknown>>) =>
+    changed.map((key) => `${key}=${JSON.stringify(values[key])}`).join(", ");
+  return `trained on ${label} with ${list(trained)}, and asked with ${list(asked)}`;
 }
