@@ -20,7 +20,6 @@ const RECORDED: [text: string, length: number, ...rows: [from: number, to: numbe
   ["train[50%:]", 5, [2, 5]],
   ["train[50%:]", 7, [4, 7]],
   ["train[:1_0]", 12, [0, 10]],
-  ["train[33%:66%](pct1_dropremainder)", 333, [99, 198]],
   ["train[:10%]+train[90%:]", 250, [0, 25], [225, 250]],
   ["train + test[:5]", 9, [0, 9], [0, 5]],
 ];
@@ -41,11 +40,7 @@ Deno.test("what is no split is refused with an example", () => {
     ["train+", /"" is no split/],
     ["my-split", /"my-split" is no split/],
     ["train[:101%]", /percents lie between -100 and 100/],
-    ["train[:10](closest)", /only percents are rounded/],
-    ["train[:10%](up)", /the rounding up: expected closest or pct1_dropremainder/],
-    ["a[:1%]+b[:1%](pct1_dropremainder)", /the terms round percents in two ways/],
+    ["train[:10%](closest)", /is no split/],
   ];
   for (const [text, message] of refused) assert.throws(() => parseSplit(text), message);
-  const [slice] = parseSplit("train[:5%](pct1_dropremainder)");
-  assert.throws(() => sliceRows([1, 2], slice!), /has 2 rows: pct1_dropremainder leaves none/);
 });

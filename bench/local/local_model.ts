@@ -35,9 +35,6 @@ export type ModelDevice = Parameters<typeof loadModel>[1];
  */
 const MAX_SLOTS = 64, MAX_SLOTS_GPU = 1024;
 
-/** Milliseconds for which answers are collected: handling many at once is faster. */
-const REPORT_MS = 200;
-
 const NO_ANSWER = { completion: "", truncated: true, completion_tokens: 0 };
 
 class LocalModel implements Answerer {
@@ -114,42 +111,28 @@ class LocalModel implements Answerer {
     harness += performance.now() - start;
     if (asked.size > 0) {
       let failure: { error: unknown } | null = null;
-      const ended: [GenerateRequest, readonly Completion[]][] = [];
-      const report = async () => {
+      const onEnd = (request: GenerateRequest, completions: readonly Completion[]) => {
         const began = performance.now();
+        const { firstBranch = 0, promptIds } = request, question = asked.get(request)!;
         try {
-          for (const [request, completions] of ended) {
-            const { firstBranch = 0, promptIds } = request, question = asked.get(request)!;
-            completions.forEach((completion, i) => {
-              onAnswer(question, firstBranch + i, this.#read(completion, promptIds.length));
-              // The generation keeps all completions until its end: a benchmark may have millions.
-              completion.ids = [];
-              completion.logprobs = [];
-            });
-          }
+          completions.forEach((completion, i) => {
+            onAnswer(question, firstBranch + i, this.#read(completion, promptIds.length));
+            // The generation keeps all completions until its end: a benchmark may have millions.
+            completion.ids = [];
+            completion.logprobs = [];
+          });
         } catch (error) {
           failure ??= { error };
         }
-        ended.length = 0;
-        // The clock is read after the listener's microtasks.
-        await Promise.resolve();
         harness += performance.now() - began;
       };
-      const timer = setInterval(report, REPORT_MS);
-      let interruption: { error: unknown } | null = null;
-      try {
-        const [options, limits] = drawArguments(this.#settings.sampling, this.#prompts, {
-          ...this.#draws,
-          shouldStop: () => failure !== null || shouldStop(),
-        });
-        const onEnd = (...one: typeof ended[number]) => void ended.push(one);
-        await this.loaded.model.generate([...asked.keys()], { ...options, onEnd }, limits);
-      } catch (error) {
-        interruption = { error };
-      }
-      clearInterval(timer);
-      await report();
-      const thrown = failure ?? interruption;
+      const [options, limits] = drawArguments(this.#settings.sampling, this.#prompts, {
+        ...this.#draws,
+        shouldStop: () => failure !== null || shouldStop(),
+      });
+      const end = await this.loaded.model.generate([...asked.keys()], { ...options, onEnd }, limits)
+        .then(() => null, (error: unknown) => ({ error }));
+      const thrown = failure ?? end;
       if (thrown !== null) throw (thrown as { error: unknown }).error;
     }
     this.modelSeconds += (performance.now() - start - harness) / 1000;

@@ -237,28 +237,14 @@ export interface Failure {
 /** A result file: of one task, or of all tasks of a benchmark. */
 export type ResultFile = TaskResultFile | AllTasksResultFile;
 
-/** The JSON of lists of examples, in UTF-8; kept since each list is written to two files. */
-export type ExampleTexts = Map<readonly ExampleResult[], Uint8Array>;
-
-/**
- * A result as indented JSON, with each example on one line.
- * @param texts the JSON of examples that was made before; that of this result is added
- */
-export function resultFileBytes(
-  result: ResultFile,
-  texts: ExampleTexts = new Map(),
-): Uint8Array<ArrayBuffer> {
+/** A result as indented JSON, with each example on one line. */
+export function resultFileBytes(result: ResultFile): Uint8Array<ArrayBuffer> {
   const encoder = new TextEncoder(), order: Uint8Array[] = [];
   const framed = (task: TaskResults) => {
     const models: Record<string, unknown> = {};
     for (const [name, model] of Object.entries(task.models)) {
-      const { examples } = model;
-      let text = texts.get(examples);
-      if (text === undefined) {
-        const lines = examples.map((one) => `\n${JSON.stringify(one)}`);
-        texts.set(examples, text = encoder.encode(`[${lines.join()}\n]`));
-      }
-      order.push(text);
+      const lines = model.examples.map((one) => `\n${JSON.stringify(one)}`);
+      order.push(encoder.encode(`[${lines.join()}\n]`));
       models[name] = { ...model, examples: PLACEHOLDER };
     }
     return { ...task, models };
@@ -417,8 +403,8 @@ function wrong(place: string, expected: string, value: unknown): RgxError {
 
 // The files of a finished benchmark: one for each task and one for all tasks.
 
-/** If the examples have more bytes than this, the combined file has none. */
-const MAX_EXAMPLE_BYTES = 64e6;
+/** If the files of the tasks have more bytes than this, the combined file has no examples. */
+const MAX_BYTES = 64e6;
 
 /**
  * @param folder an existing folder
@@ -426,18 +412,19 @@ const MAX_EXAMPLE_BYTES = 64e6;
  */
 export async function writeResults(folder: string, result: AllTasksResultFile): Promise<string[]> {
   const { kind: _, tasks, average: __, parts, failures: ___, ...header } = result;
-  const files = new Map<string, Uint8Array>(), texts: ExampleTexts = new Map();
+  const files = new Map<string, Uint8Array>();
+  let size = 0;
   parts.length = 0;
   for (const [label, task] of Object.entries(tasks)) {
     const name = `results_${fileName(label)}_${result.stamp}.json`;
     parts.push(name);
-    files.set(`${folder}/${name}`, resultFileBytes({ ...header, kind: "task", ...task }, texts));
+    const bytes = resultFileBytes({ ...header, kind: "task", ...task });
+    files.set(`${folder}/${name}`, bytes);
+    size += bytes.length;
   }
-  let size = 0;
-  for (const text of texts.values()) size += text.length;
-  const all = size > MAX_EXAMPLE_BYTES ? { ...result, tasks: withoutExamples(tasks) } : result;
+  const all = size > MAX_BYTES ? { ...result, tasks: withoutExamples(tasks) } : result;
   // The combined file gets its name last: when it appears, the files of the tasks are there.
-  files.set(`${folder}/results_all_tasks_${result.stamp}.json`, resultFileBytes(all, texts));
+  files.set(`${folder}/results_all_tasks_${result.stamp}.json`, resultFileBytes(all));
   await writeFilesAtomic(files);
   return [...files.keys()];
 }

@@ -54,7 +54,8 @@ Deno.test("an offline run holds header, run, history, summary and exit, in this 
 
 Deno.test("records of any size can be read back from their blocks", () =>
   withTracked((run) => {
-    for (const size of [32_400, 32_500, 32_600, 32_650, 32_700, 32_750, 70_000]) {
+    // From 32,377 on records are cut; from 32,389 and 32,633 on zeros fill up to 6 bytes.
+    for (const size of [32_365, 32_605, 70_000]) {
       for (let more = 0; more < 40; more++) {
         const config = { filling: "x".repeat(size + more) };
         const tracker = new WandbTracker({
