@@ -204,11 +204,7 @@ function isKnown(key: string): boolean {
     ["prefix", "notObeyed", "misplaced"].includes(meaningOf(key).kind);
 }
 
-/** Switches of transformers; in rgx each is a value of another key. */
-const SWITCHES: ReadonlySet<string> = new Set(["bf16", "training.bf16"]);
-
 function isFlag(key: string): boolean {
-  if (SWITCHES.has(key)) return true;
   const meaning = meaningOf(key);
   if (meaning.kind === "key") {
     return KEYS.get(meaning.path)!.type.expected.startsWith("true or false");

@@ -4,6 +4,7 @@
  * `results_all_tasks_*` may be given together with the files of its tasks, or all files of a
  * folder. Notes are for the reader of the chart.
  */
+import { counted } from "../../core/counted.ts";
 import { RgxError } from "../../core/errors.ts";
 import type { ModelResult, ResultFile, TaskResults } from "../../bench/results/result_file.ts";
 
@@ -26,7 +27,6 @@ export interface ChartData {
 }
 
 interface Found {
-  path: string;
   created: string;
   stamp: string;
   /** Settings that must be equal for results to be comparable. */
@@ -38,20 +38,16 @@ interface Found {
 export function gatherResults(files: readonly NamedResult[]): ChartData {
   const found = new Map<string, Map<string, Found>>();
   const models = new Set<string>(), notes: string[] = [];
-  /** Number of results that were replaced by newer ones, by a text that names both files. */
-  const chosen = new Map<string, number>();
-  for (const { path, result: file } of files) {
+  let replaced = 0;
+  for (const { result: file } of files) {
     for (const task of file.kind === "task" ? [file] : Object.values(file.tasks)) {
       const ofTask = found.get(task.task) ?? new Map<string, Found>();
       for (const [model, result] of Object.entries(task.models)) {
         const { created, stamp } = file;
-        const next = { path, created, stamp, setting: settingOf(file, task, result), result };
+        const next = { created, stamp, setting: settingOf(file, task, result), result };
         const before = ofTask.get(model);
-        ofTask.set(model, before === undefined ? next : newer(before, next));
-        if (before !== undefined && before.stamp !== stamp) {
-          const choice = choiceOf(before, next);
-          chosen.set(choice, (chosen.get(choice) ?? 0) + 1);
-        }
+        if (before === undefined || created > before.created) ofTask.set(model, next);
+        if (before !== undefined && before.stamp !== stamp) replaced++;
         models.add(model);
       }
       if (ofTask.size > 0) found.set(task.task, ofTask);
@@ -78,8 +74,8 @@ export function gatherResults(files: readonly NamedResult[]): ChartData {
     const where = tasks.length <= MAX_NAMED ? tasks.join(", ") : `${tasks.length} tasks`;
     notes.push(`${where}: not the same measurement for all models: ${found}`);
   }
-  for (const [choice, n] of chosen) {
-    notes.push(`${n === 1 ? "1 result is" : `${n} results are`} ${choice}`);
+  if (replaced > 0) {
+    notes.push(`${counted(replaced, "result")} measured more than once: the newest is drawn`);
   }
   const results = new Map(
     [...found].map((
@@ -93,15 +89,6 @@ export function gatherResults(files: readonly NamedResult[]): ChartData {
     stamp: files.map(({ result }) => result.stamp).sort().at(-1)!,
     notes: [...new Set(notes)],
   };
-}
-
-function newer(a: Found, b: Found): Found {
-  return b.created > a.created ? b : a;
-}
-
-function choiceOf(a: Found, b: Found): string {
-  const kept = newer(a, b), left = kept === a ? b : a;
-  return `drawn from ${kept.path}, which is newer, not from ${left.path}`;
 }
 
 /** Maximum number of tasks that a note names. */

@@ -24,7 +24,7 @@ Deno.test("the newer of two measurements is drawn, and a note says so", () => {
   assert.equal(results.get("a")!.get("base")!.correct, 11);
   assert.equal(results.get("a")!.get("other")!.correct, 1);
   assert.equal(stamp, "20260105_000000");
-  assert.deepEqual(notes, ["1 result is drawn from new.json, which is newer, not from old.json"]);
+  assert.deepEqual(notes, ["1 result measured more than once: the newest is drawn"]);
 });
 
 Deno.test("a note names failures, unless another file has the result", () => {
