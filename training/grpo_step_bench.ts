@@ -1,11 +1,13 @@
 /**
- * Time of a GRPO step on the CPU device, by phase, as Markdown: `deno task bench:grpo`.
+ * Time of a GRPO step on the CPU device, by phase, as Markdown: `deno task bench:grpo`. With the
+ * argument `experts`: that of passes over a layer with experts, beside a dense one.
  *
  * The step has 4 prompts × 8 completions, 64 prompt tokens and exactly 64 new ones (no token ends a
  * completion), one micro-batch, and rewards of 1 and −1 in turns, so that every completion has a
  * gradient. Every variant is measured in every round, so that a disturbance of the
  * machine affects all. Needs tests/golden/models.
  */
+import process from "node:process";
 import { RandomStream } from "../core/philox.ts";
 import type { Device } from "../kernels/device.ts";
 import { createWasmDevice } from "../kernels/devices/wasm/device.ts";
@@ -40,6 +42,16 @@ export interface StepShape {
   keeps?: boolean;
 }
 
+function optimizerOf(device: Device, model: CausalLM): AdamW {
+  return new AdamW(device, model, {
+    adam_beta1: 0.9,
+    adam_beta2: 0.999,
+    adam_epsilon: 1e-8,
+    weight_decay: 0,
+    max_grad_norm: 1,
+  });
+}
+
 /** One step on a model, without a run around it. */
 export class BenchStep {
   readonly #optimizer: AdamW;
@@ -52,13 +64,7 @@ export class BenchStep {
     private readonly tokenizer: Pick<Tokenizer, "decode">,
     private readonly reference: { policy: ReferencePolicy; beta: number } | null = null,
   ) {
-    this.#optimizer = new AdamW(device, model, {
-      adam_beta1: 0.9,
-      adam_beta2: 0.999,
-      adam_epsilon: 1e-8,
-      weight_decay: 0,
-      max_grad_norm: 1,
-    });
+    this.#optimizer = optimizerOf(device, model);
   }
 
   async run(shape: StepShape): Promise<StepTimes> {
@@ -207,6 +213,84 @@ export async function quickstartStep(
   };
 }
 
+/** Experts of a row, and all; null = a dense layer. Each has 3,072 active elements in its MLP. */
+const MIXTURES = [null, [2, 8], [4, 32]] as const;
+const WIDTH = 1024, ACTIVE = 3072, ROWS = 512;
+
+function layerConfig(mixture: typeof MIXTURES[number]): ModelConfig {
+  const [chosen, count] = mixture ?? [1, 1];
+  return {
+    architecture: mixture === null ? "qwen3" : "qwen3_moe",
+    ...(mixture === null ? {} : { experts: { count, chosen, normalize: true } }),
+    vocabSize: 64,
+    hiddenSize: WIDTH,
+    intermediateSize: ACTIVE / chosen,
+    numLayers: 1,
+    numHeads: 16,
+    numKvHeads: 8,
+    headDim: 64,
+    maxPositions: 2 * ROWS,
+    ropeTheta: 10000,
+    ropeScaling: null,
+    rmsNormEps: 1e-6,
+    tieWordEmbeddings: true,
+  };
+}
+
+/**
+ * The fastest of many passes over ROWS rows: forward, and a step without its optimizer (gradients
+ * are cleared, computed and their norm is taken) with adapters on attention or all weights trained.
+ * On one thread it is the processor's time, which other programs disturb less.
+ */
+async function benchExperts(rounds: number): Promise<void> {
+  const configs = MIXTURES.map(layerConfig);
+  const weights = configs.map((config) => initWeights(config, 1, 0.03));
+  const ids = Array.from({ length: ROWS + 1 }, (_, i) => (i * i + 5 * i) % 61);
+  const groups = [{ promptIds: ids.slice(0, 1), branches: [ids.slice(1)] }];
+  const slopes = new Float64Array(ROWS).fill(1 / ROWS);
+  const targetModules = ["q_proj", "k_proj", "v_proj", "o_proj"];
+  const adapters = { trainable: "lora", lora: { r: 16, alpha: 32, targetModules } } as const;
+  console.log("| threads | trained | experts | forward, ms | step, ms | of the dense layer's |");
+  console.log(`|${" --- |".repeat(6)}`);
+  for (const threads of [1, 2]) {
+    const device = await createWasmDevice({ threads });
+    await device.ready();
+    const now = () => {
+      const { user, system } = process.cpuUsage();
+      return threads > 1 ? performance.now() : (user + system) / 1000;
+    };
+    for (const options of [adapters, { trainable: "full" } as const]) {
+      const variants: { model: CausalLM; optimizer: AdamW; best: number[] }[] = [];
+      for (const [i, config] of configs.entries()) {
+        const model = await CausalLM.create(device, config, weights[i]!, options);
+        variants.push({ model, optimizer: optimizerOf(device, model), best: [Infinity, Infinity] });
+      }
+      for (let round = 0; round < rounds; round++) {
+        for (const { model, optimizer, best } of variants) {
+          const start = now();
+          await model.forward(groups, { temperature: 1, train: false });
+          const middle = now();
+          model.zeroGrad();
+          await model.forward(groups, { temperature: 1, train: true });
+          model.backward(slopes);
+          await optimizer.gradNorm();
+          [middle - start, now() - middle].forEach((ms, i) => best[i] = Math.min(best[i]!, ms));
+        }
+      }
+      for (const [i, { model, optimizer, best }] of variants.entries()) {
+        const name = MIXTURES[i]?.join(" of ") ?? "dense";
+        const ms = best.map((time) => time.toFixed(1));
+        const ratios = best.map((time, part) => (time / variants[0]!.best[part]!).toFixed(2));
+        const cells = [threads, options.trainable, name, ...ms, ratios.join(", ")];
+        console.log(`| ${cells.join(" | ")} |`);
+        optimizer.dispose();
+        model.dispose();
+      }
+    }
+    device.close();
+  }
+}
+
 const median = (values: number[]) => values.toSorted((a, b) => a - b)[values.length >> 1]!;
 const total = (times: StepTimes) => STEP_PHASES.reduce((sum, phase) => sum + times[phase], 0);
 
@@ -240,4 +324,8 @@ async function benchSteps(rounds: number): Promise<void> {
   for (const device of devices) device.close();
 }
 
-if (import.meta.main) await benchSteps(Number(Deno.args[0] ?? 15));
+if (import.meta.main) {
+  const [first, second] = Deno.args;
+  if (first === "experts") await benchExperts(Number(second ?? 12));
+  else await benchSteps(Number(first ?? 15));
+}
