@@ -3,8 +3,9 @@
  * tokenizers run them with it), translated for JavaScript's `v` mode. The differences that matter:
  * `\s`, `\d`, `\w` and `\b` follow Unicode; `^` and `$` are about lines; `(?m)` is about dots;
  * character classes nest; quantifiers can be possessive.
- * Left out, and refused: `\X`, `\K`, `\G`, `\y`, conditions, calls, absent groups, blocks of
- * characters (`\p{InGreek}`), and the `x` option.
+ * Left out, and refused, since no tokenizer has them: back references, other escapes than those
+ * below, POSIX brackets, comments, conditions, calls, absent groups, blocks of characters
+ * (`\p{InGreek}`), and the `x` option.
  * Left out silently: case folding that changes the number of characters ("ß" for "ss").
  */
 import { LinearPattern } from "../../linear_pattern.ts";
@@ -64,33 +65,21 @@ const NOT_WORD_BOUNDARY =
   `(?:(?<=${WORD_OUTSIDE})(?=${WORD_OUTSIDE})|(?<!${WORD_OUTSIDE})(?!${WORD_OUTSIDE}))`;
 const ANY = String.raw`[\s\S]`;
 
-/** Escapes that are not a character or a set of characters. */
-const ASSERTIONS: Readonly<Record<string, string>> = {
-  A: `(?<!${ANY})`,
-  z: `(?!${ANY})`,
-  Z: String.raw`(?=\n?(?!${ANY}))`,
-  b: WORD_BOUNDARY,
-  B: NOT_WORD_BOUNDARY,
-  N: String.raw`[^\n]`,
-  O: ANY,
-};
-const REFUSED_ESCAPES = "XKGyYg";
+/** Letters of escapes that are not translated. */
+const REFUSED_ESCAPES = /[AcGgKkNORXyZz0-9]/;
 
 /** A character, or the content of a character class that stands for several. */
 type Item = { char: number } | { set: string };
 
 class Translator {
   readonly #source: string;
-  readonly #hasReferences: boolean;
   #at = 0;
   #dotMatchesNewline = false;
   #lookbehinds = 0;
-  #captures = 0;
   #atomics = 0;
 
   constructor(source: string) {
     this.#source = source;
-    this.#hasReferences = /\\[1-9k]/.test(source);
   }
 
   translate(): string {
@@ -190,7 +179,6 @@ class Translator {
   }
 
   #group(): string {
-    if (this.#match(/\?#[^)]*\)/y) !== null) return "(?:)";
     const dot = this.#dotMatchesNewline;
     const options = this.#match(/\?([a-zA-Z]*)(?:-([a-zA-Z]*))?([:)])/y);
     if (options !== null) {
@@ -227,8 +215,7 @@ class Translator {
     const start = this.#match(/\?[=!]|\?<[A-Za-z_]\w*>/y);
     if (start !== null) return `(${start[0]}${inner()})`;
     if (this.#source[this.#at] === "?") throw this.#error("a group of an unknown kind");
-    // Groups are numbered by names, because atomic groups count among JavaScript's.
-    return this.#hasReferences ? `(?<group${++this.#captures}>${inner()})` : `(?:${inner()})`;
+    return `(?:${inner()})`;
   }
 
   #closeGroup(): void {
@@ -236,23 +223,10 @@ class Translator {
   }
 
   #escapeOutside(): string {
-    const next = this.#source[this.#at] ?? "";
-    if (REFUSED_ESCAPES.includes(next)) throw this.#error(`a \\${next}, which is not supported`);
-    if (Object.hasOwn(ASSERTIONS, next)) {
-      this.#at++;
-      return ASSERTIONS[next]!;
-    }
-    if (this.#skip("R")) return this.#atomic(String.raw`\r\n|[\n-\r\u{85}\u{2028}\u{2029}]`);
+    if (this.#skip("b")) return WORD_BOUNDARY;
+    if (this.#skip("B")) return NOT_WORD_BOUNDARY;
     if (this.#match(/w|p\{[Ww]ord\}/y) !== null) return WORD_OUTSIDE;
     if (this.#match(/W|P\{[Ww]ord\}|p\{\^[Ww]ord\}/y) !== null) return NOT_WORD_OUTSIDE;
-    const number = this.#match(/[1-9]\d*/y)?.[0];
-    if (number !== undefined) {
-      if (Number(number) <= this.#captures) return `\\k<group${number}>`;
-      // A number that no group has is a character in octal digits.
-      this.#at -= number.length;
-    }
-    const name = this.#match(/k<([A-Za-z_]\w*)>/y);
-    if (name !== null) return `\\k<${name[1]}>`;
     const item = this.#escape();
     return "set" in item ? `[${item.set}]` : escaped(item.char);
   }
@@ -261,16 +235,14 @@ class Translator {
   #escape(): Item {
     const hex = this.#match(/x\{([0-9A-Fa-f]+)\}|x([0-9A-Fa-f]{1,2})|u([0-9A-Fa-f]{4})/y);
     if (hex !== null) return { char: parseInt((hex[1] ?? hex[2] ?? hex[3])!, 16) };
-    const octal = this.#match(/[0-7]{1,3}/y);
-    if (octal !== null) return { char: parseInt(octal[0], 8) };
-    const control = this.#match(/c([A-Za-z])/y);
-    if (control !== null) return { char: control[1]!.codePointAt(0)! & 0x1f };
     const property = this.#match(/([pP])\{(\^?)([^}]*)\}/y);
     if (property !== null) {
       const [, letter, caret, name] = property;
       return { set: this.#property(name!, (letter === "P") !== (caret === "^")) };
     }
-    const letter = this.#character(), lower = letter.toLowerCase();
+    const letter = this.#character();
+    if (REFUSED_ESCAPES.test(letter)) throw this.#error(`a \\${letter}, which is not supported`);
+    const lower = letter.toLowerCase();
     if (Object.hasOwn(SETS, lower)) {
       return { set: letter === lower ? SETS[lower]! : `[^${SETS[lower]!}]` };
     }
@@ -315,12 +287,7 @@ class Translator {
   }
 
   #classItems(): string {
-    const posix = this.#match(/\[:(\^?)([a-z]+):\]/y);
-    if (posix !== null) {
-      const name = posix[2] === "punct" ? String.raw`\p{P}\p{S}` : PROPERTIES[posix[2]!];
-      if (name === undefined) throw this.#error(`the class ${posix[0]}, which is not known`);
-      return posix[1] === "^" ? `[^${name}]` : name;
-    }
+    if (this.#match(/\[:\^?[a-z]+:\]/y) !== null) throw this.#error("a POSIX bracket");
     if (this.#skip("[")) return this.#characterClass();
     const first = this.#classItem();
     if ("set" in first) return first.set;

@@ -58,7 +58,8 @@ Deno.test("what is not translated is refused with its name", () => {
       ["[a", /has no end/],
       ["+a", /has a quantifier without anything before it/],
       ["\\p{InGreek}", /has the property "InGreek", which is not known/],
-      ["[[:odd:]]", /has the class \[:odd:\], which is not known/],
+      ["[[:alpha:]]", /has a POSIX bracket/],
+      ["(a)\\1", /has a \\1, which is not supported/],
       ["(?<=(?>a))", /has an atomic group in a lookbehind/],
       ["[z-a]", /is not understood/],
     ] as const
