@@ -24,13 +24,15 @@ export const SPLIT = { train: 0, validation: 1, test: 2 } as const;
 /** Disjoint sets of problems for training, for choices during training, and for final results. */
 export type Split = keyof typeof SPLIT;
 
-/** High 32 bits of the product of two u32, without 64-bit integers. */
+/**
+ * High 32 bits of the product of two u32, as a signed number: signed numbers stay integers for V8.
+ * No sum exceeds 32 bits.
+ */
 function mulHigh(a: number, b: number): number {
   const al = a & 0xffff, ah = a >>> 16, bl = b & 0xffff, bh = b >>> 16;
-  const t = al * bl;
-  const u = ah * bl + (t >>> 16);
-  const w = al * bh + (u & 0xffff);
-  return (ah * bh + (u >>> 16) + (w >>> 16)) >>> 0;
+  const u = Math.imul(ah, bl) + (Math.imul(al, bl) >>> 16) | 0;
+  const w = Math.imul(al, bh) + (u & 0xffff) | 0;
+  return Math.imul(ah, bh) + (u >>> 16) + (w >>> 16) | 0;
 }
 
 /** Writes the four u32 words of counter (c0..c3) and key (k0, k1) into `out`. */
@@ -46,12 +48,12 @@ export function philox4x32(
   for (let round = 0; round < 10; round++) {
     const hi0 = mulHigh(0xd2511f53, c0), lo0 = Math.imul(0xd2511f53, c0);
     const hi1 = mulHigh(0xcd9e8d57, c2), lo1 = Math.imul(0xcd9e8d57, c2);
-    c0 = (hi1 ^ c1 ^ k0) >>> 0;
-    c1 = lo1 >>> 0;
-    c2 = (hi0 ^ c3 ^ k1) >>> 0;
-    c3 = lo0 >>> 0;
-    k0 = (k0 + 0x9e3779b9) >>> 0;
-    k1 = (k1 + 0xbb67ae85) >>> 0;
+    c0 = hi1 ^ c1 ^ k0;
+    c1 = lo1;
+    c2 = hi0 ^ c3 ^ k1;
+    c3 = lo0;
+    k0 = k0 + 0x9e3779b9 | 0;
+    k1 = k1 + 0xbb67ae85 | 0;
   }
   out[0] = c0;
   out[1] = c1;

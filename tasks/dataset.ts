@@ -39,6 +39,8 @@ export class Dataset implements Iterable<Entry> {
   readonly #params: Record<string, ParamValue>;
   readonly #seed: number;
   readonly #opened: ((index: number) => Entry) | null;
+  /** The values of the fields that the attributes of the curriculum set. */
+  readonly #difficulty: Readonly<Record<string, unknown>>;
 
   /** Prepares a data set; entries are made when they are asked for. */
   constructor(name: string, options: DatasetOptions = {}) {
@@ -61,6 +63,13 @@ export class Dataset implements Iterable<Entry> {
     }
     this.split = split;
     this.config = { ...this.#params, seed: this.#seed, size: this.length };
+    const values = this.#params, { curriculum = [] } = this.#task;
+    this.#difficulty = Object.fromEntries(
+      curriculum.map(({ name, field, lowerField, upperField }) => [
+        name,
+        field === undefined ? [values[lowerField!], values[upperField!]] : values[field],
+      ]),
+    );
     const openOptions = { seed: this.#seed, size: this.length, split, create: createDataset };
     this.#opened = this.#task.open?.(this.#params, openOptions) ?? null;
   }
@@ -75,24 +84,12 @@ export class Dataset implements Iterable<Entry> {
     if (this.#opened !== null) return this.#opened(index);
     const generated = this.#generate(index);
     const { question, answer, metadata } = generated;
-    const difficulty = generated.difficulty ?? this.#difficulty();
+    const difficulty = generated.difficulty ?? { ...this.#difficulty };
     return {
       question,
       answer,
       metadata: { source_dataset: this.name, source_index: index, ...metadata, difficulty },
     };
-  }
-
-  /** The values of the fields that the attributes of the curriculum set. */
-  #difficulty(): Record<string, unknown> {
-    const config = this.#params, { curriculum = [] } = this.#task;
-    const difficulty: Record<string, unknown> = {};
-    for (const { name, field, lowerField, upperField } of curriculum) {
-      difficulty[name] = field === undefined
-        ? [config[lowerField!], config[upperField!]]
-        : config[field];
-    }
-    return difficulty;
   }
 
   #generate(index: number) {

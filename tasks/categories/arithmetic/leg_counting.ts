@@ -59,16 +59,16 @@ export default defineTask({
   },
   generate(random, config) {
     const kinds = random.sample(LIST, random.int(config.min_animals, config.max_animals));
-    const animals = dictionary<number>(), phrases: string[] = [];
-    let legs = 0;
-    for (const kind of kinds) {
+    const animals = dictionary<number>(), last = kinds.length - 1;
+    let legs = 0, group = "";
+    for (const [i, kind] of kinds.entries()) {
       const count = random.int(config.min_instances, config.max_instances);
       animals[kind.name] = count;
       legs += count * kind.legs;
-      phrases.push(`${count} ${count === 1 ? kind.name : kind.plural}`);
+      group += `${i === 0 ? "" : i === last ? " and " : ", "}${count} ${
+        count === 1 ? kind.name : kind.plural
+      }`;
     }
-    const last = phrases.pop()!;
-    const group = phrases.length === 0 ? last : `${phrases.join(", ")} and ${last}`;
     return {
       question: `A zoo keeps ${group}. How many legs do they have altogether? ` +
         "Answer with the number only.",
