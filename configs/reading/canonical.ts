@@ -63,7 +63,7 @@ class Builder {
       case "notObeyed":
         return this.#put(keptAt(written), keyAt, {
           ...absolute(node, written),
-          foreign: node.foreign ?? written,
+          foreign: node.foreign ?? written.replace(/^axolotl\./, ""),
         });
       case "misplaced":
         return this.problems.add(keyAt, written, `wrong section: write it as ${meaning.path}`);

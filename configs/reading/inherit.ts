@@ -126,8 +126,11 @@ class Inheritance {
         "defaults: [ppo_trainer, _self_]";
       this.problems.note(entries.get("actor_rollout_ref")!.keyAt, "actor_rollout_ref", text);
     }
-    const references = [
-      ...this.#baseReferences(entries.get("_base_")),
+    const bases = entries.get("_base_")?.node;
+    const references: Reference[] = [
+      ...bases === undefined || isNull(bases)
+        ? []
+        : this.#texts(bases, "_base_", "a path or a list of paths"),
       ...this.#defaultsReferences(entries.get("defaults"), isOfVerl(entries)),
     ];
     entries.delete("_base_");
@@ -213,14 +216,8 @@ class Inheritance {
       if (file === null) {
         const names = [...EMBEDDED.keys()];
         const near = didYouMean(name, [...names, ...names.map((path) => posix.parse(path).name)]);
-        this.problems.add(
-          at,
-          key,
-          `no embedded configuration ${JSON.stringify(name)}${
-            near || "; a file on disk is " +
-              "named with its extension"
-          }`,
-        );
+        const hint = near || "; a file on disk is named with its extension";
+        this.problems.add(at, key, `no embedded configuration ${JSON.stringify(name)}${hint}`);
       }
       return file;
     }
@@ -248,14 +245,15 @@ class Inheritance {
     }
     // A project may have only its own experiment on disk and still name ../base.yaml.
     const tail = posix.normalize(text.replaceAll("\\", "/")).replace(/^(\.\.\/)+/, "");
-    if (EMBEDDED.has(tail)) {
-      this.problems.note(at, key, `${text} is not on disk, the embedded rgx:${tail} is used`);
-      return { kind: "embedded", path: tail };
-    }
-    if (verls !== null) return verls;
-    const named = key === "defaults" ? embeddedFile(text.replace(/\.ya?ml$/, "")) : null;
+    if (verls !== null && !EMBEDDED.has(tail)) return verls;
+    const isKnown = EMBEDDED.has(tail), stem = text.replace(/\.ya?ml$/, "");
+    const named = isKnown || key === "defaults" ? embeddedFile(isKnown ? tail : stem) : null;
     if (named !== null) {
-      this.problems.note(at, key, `${text} is not on disk, the embedded rgx:${named.path} is used`);
+      this.problems.note(
+        at,
+        key,
+        `${text} is not on disk, the embedded ${shownName(named)} is used`,
+      );
       return named;
     }
     if (optional) {
@@ -265,13 +263,6 @@ class Inheritance {
     const expected = resolve(dirname(from.path), text);
     this.problems.add(at, key, `no such file: ${text} (looked for ${expected})`);
     return null;
-  }
-
-  #baseReferences(entry: MapEntry | undefined): FileReference[] {
-    if (entry === undefined) return [];
-    const { node } = entry;
-    if (isNull(node)) return [];
-    return this.#texts(node, "_base_", "a path or a list of paths");
   }
 
   #texts(node: ConfigNode, key: string, expected: string): FileReference[] {

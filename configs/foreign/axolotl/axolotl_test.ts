@@ -135,7 +135,10 @@ Deno.test("what Axolotl does and rgx does not is refused with its line", async (
     ["bf16: ful", /bf16: expected true, false, auto or full, found text "ful"/],
     ["fp8: true", /fp8: .*\(only false\); bf16: true/],
     ["chat_template: chatml", /f\.yaml:6:16: chat_template: chatml: .*chat_template_jinja/],
-    ["special_tokens: {eos_token: x}", /special_tokens\.eos_token: .*tokenizer's folder/],
+    [
+      "special_tokens: {eos_token: x}",
+      /f\.yaml:6:18: special_tokens\.eos_token: .*tokenizer's folder/,
+    ],
     ["plugins: [mine.Plugin]", /plugins: .*rgx runs no Python/],
     ["early_stopping_patience: 3", /early_stopping_patience: .*load_best_model_at_end/],
     ["reward_model: true", /reward_model: .*rewards are functions/],
