@@ -53,7 +53,7 @@ function allDraws(): Draws[] {
       .map(([rows, vocab]) => random(rows, vocab)),
     // Sharp: among so many equal chances every number would be near a boundary.
     random(2, 70_001, (x) => 3 * x),
-    // Of one sign, beyond both ends of the digits that a search spreads, and on them; ties.
+    // Of one sign, very small and very large, ties.
     ...[
       (x: number) => 5 + x,
       (x: number) => -5 - Math.abs(x),

@@ -12,8 +12,6 @@ export interface SearchShape {
   loads: number;
   /** The loads are one vector of four logits. */
   vectors: boolean;
-  /** Whether a round comes first in which few logits have the same digit. */
-  spread: boolean;
 }
 
 /** Workgroup memory that 1024 invocations need. */
@@ -26,15 +24,13 @@ export function searchShape(
   vocab: number,
   { limits }: Pick<WebgpuTraits, "limits">,
 ): SearchShape {
-  const few = { loads: 1, vectors: false, spread: false };
+  const few = { loads: 1, vectors: false };
   if (vocab <= 128) return { invocations: 32, digits: [6, 6, 5, 5, 5, 5], ...few };
   if (vocab <= 1024) return { invocations: 64, digits: [8, 8, 8, 8], ...few };
   const isLarge = limits.invocations >= 1024 && limits.workgroupBytes >= LARGE_BYTES;
   return {
     invocations: isLarge ? 1024 : 256,
-    // Mostly three rounds. In the first one a subgroup's logits have digits of their own.
-    digits: [7, 7, 9, 9],
-    spread: true,
+    digits: [10, 10, 6, 6],
     loads: 4,
     vectors: inVectors(vocab),
   };

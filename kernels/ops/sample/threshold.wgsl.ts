@@ -4,8 +4,6 @@
  * memory how many keys (or how much weight) have each value of the digit. Then a search goes
  * through these sums from the largest value down. Counts and weights are added as 64-bit integers
  * (a weight of 1 is 2^42), so the sums are the same in any order.
- * The top bits of a float are nearly the same in all logits: many invocations would wait for the
- * same few sums. So a first round may order the logits by other digits, `spread_digit`.
  */
 import { variants } from "../common/wgsl/kernel.ts";
 import { EXP } from "../common/wgsl/math.ts";
@@ -32,8 +30,6 @@ export interface ThresholdOptions {
   invocations: number;
   /** Number of bits of each digit, from the top; 32 in total. */
   digits: readonly number[];
-  /** Whether a round with spread digits comes first. Some digits must end at its PREFIX_BITS. */
-  spread: boolean;
   /** Number of logits that an invocation loads before it uses the first: the loads overlap. */
   loads: number;
   /** These are one vector of four logits: the vocabulary is a multiple of four. */
@@ -100,43 +96,6 @@ fn digit_at(pass_number: u32) -> vec3u {
 `;
 }
 
-/** Values of a spread digit: 16 octaves of both signs, each with 32 parts. */
-const SPREAD_BINS = 1024;
-/** Bits of the key that a spread digit tells, except for the smallest and the largest logits. */
-const PREFIX_BITS = 14;
-
-/**
- * WGSL: `spread_digit`, a number in the order of the keys: sign, exponent and five bits of the
- * mantissa of 2^−9 ≤ |x| < 2^7. Smaller and larger logits have the digits at the ends.
- * `spread_prefix` is the top of the key of such a digit, as (bits, whether all its keys have them).
- */
-const SPREAD = `
-const SMALLEST = ${118 * 2 ** 23}u;
-fn spread_digit(key: u32) -> u32 {
-  let positive = key >= 0x80000000u;
-  let magnitude = select(~key, key, positive) & 0x7fffffffu;
-  let index = (clamp(magnitude, SMALLEST, SMALLEST + ${2 ** 27 - 1}u) - SMALLEST) >> ${
-  32 - PREFIX_BITS
-}u;
-  return select(${SPREAD_BINS / 2 - 1}u - index, ${SPREAD_BINS / 2}u + index, positive);
-}
-fn spread_prefix(digit: u32) -> vec2u {
-  let positive = digit >= ${SPREAD_BINS / 2}u;
-  let index = select(${SPREAD_BINS / 2 - 1}u - digit, digit - ${SPREAD_BINS / 2}u, positive);
-  let key = 0x80000000u | (SMALLEST + (index << ${32 - PREFIX_BITS}u));
-  let inside = index > 0u && index < ${SPREAD_BINS / 2 - 1}u;
-  return vec2u(select(~key, key, positive) & ${2 ** 32 - 2 ** (32 - PREFIX_BITS)}u, u32(inside));
-}
-`;
-
-/** Number of the digits that a prefix of PREFIX_BITS makes known. */
-function knownDigits(digits: readonly number[]): number {
-  for (let bits = 0, i = 0; i < digits.length; bits += digits[i++]!) {
-    if (bits === PREFIX_BITS) return i;
-  }
-  throw new Error(`no digit of ${digits} ends after ${PREFIX_BITS} bits`);
-}
-
 /**
  * WGSL that finds the key `name`: the largest one for which the keys that are not less have the
  * wanted count or weight.
@@ -146,7 +105,7 @@ function knownDigits(digits: readonly number[]): number {
  */
 function searchKey(
   name: string,
-  { invocations, digits, loads, vectors, spread }: ThresholdOptions,
+  { invocations, digits, loads, vectors }: ThresholdOptions,
   skip: string,
   add: string,
   wanted: string,
@@ -162,19 +121,21 @@ function searchKey(
   const eachLoad = vectors
     ? `for (var i = begin / 4u + local; i < end / 4u; i += ${invocations}u)`
     : `for (var i = begin + local; i < end; i += ${loads * invocations}u)`;
-  // Adds the keys for which `counts` (a condition that begins with " && ", or "").
-  const sum = (size: string, counts: string, digit: string) => {
-    const uses = loadNumbers.map((load) =>
-      `{
+  const uses = loadNumbers.map((load) =>
+    `{
         let x = x${load};
         let key = ordered_key(x);
-        if (${isInside(load)}${counts}${skip}) {
-          let digit = ${digit};
+        if (${isInside(load)} && (key & place.z) == ${name}${skip}) {
+          let digit = (key >> place.x) & (place.y - 1u);
           ${add}
         }
       }`
-    );
-    return `for (var b = local; b < ${size}; b += ${invocations}u) {
+  );
+  return `var ${name} = 0u;
+  var ${name}_rest = vec2u(0u);
+  for (var pass_number = 0u; pass_number < ${digits.length}u; pass_number++) {
+    let place = digit_at(pass_number);
+    for (var b = local; b < place.y; b += ${invocations}u) {
       atomicStore(&low[b], 0u);
       atomicStore(&high[b], 0u);
     }
@@ -184,38 +145,9 @@ function searchKey(
       ${uses.join("\n      ")}
     }
     workgroupBarrier();
-    let each = (${size} + ${invocations - 1}u) / ${invocations}u;
-    let upto = sums_from_top(local, ${size}, each);`;
-  };
-  const round = sum(
-    "place.y",
-    ` && (key & place.z) == ${name}`,
-    "(key >> place.x) & (place.y - 1u)",
-  );
-  const first = spread
-    ? `var ${name}_round = 0u;
-  {
-    ${sum(`${SPREAD_BINS}u`, "", "spread_digit(key)")}
-    ${name}_rest = ${wanted};
-    search(local, ${SPREAD_BINS}u, each, upto, ${name}_rest);
-    let prefix = spread_prefix(found_digit);
-    if (prefix.y == 1u) {
-      ${name} = prefix.x;
-      ${name}_rest = found_rest;
-      ${name}_round = ${knownDigits(digits)}u;
-    }
-    workgroupBarrier();
-  }`
-    : "";
-  return `var ${name} = 0u;
-  var ${name}_rest = vec2u(0u);
-  ${first}
-  for (var pass_number = ${
-    spread ? `${name}_round` : "0u"
-  }; pass_number < ${digits.length}u; pass_number++) {
-    let place = digit_at(pass_number);
-    ${round}
-    ${spread ? "" : `if (pass_number == 0u) { ${name}_rest = ${wanted}; }`}
+    let each = (place.y + ${invocations - 1}u) / ${invocations}u;
+    let upto = sums_from_top(local, place.y, each);
+    if (pass_number == 0u) { ${name}_rest = ${wanted}; }
     search(local, place.y, each, upto, ${name}_rest);
     ${name} |= found_digit << place.x;
     ${name}_rest = found_rest;
@@ -227,8 +159,8 @@ function searchKey(
  * The limits of each row: the lowest key that is kept (0: all), and the bits of the largest logit.
  */
 export const rowLimits = variants((options: ThresholdOptions) => {
-  const { invocations, digits, topK, topP, spread, vectors } = options;
-  const bins = Math.max(2 ** Math.max(...digits), spread ? SPREAD_BINS : 0);
+  const { invocations, digits, topK, topP, vectors } = options;
+  const bins = 2 ** Math.max(...digits);
   const byCount = topK
     ? searchKey("lowest_by_count", options, "", "atomicAdd(&low[digit], 1u);", "vec2u(p.top_k, 0u)")
     : "let lowest_by_count = 0u;";
@@ -260,7 +192,7 @@ export const rowLimits = variants((options: ThresholdOptions) => {
         ? `var<workgroup> low: array<atomic<u32>, ${bins}>;
 var<workgroup> high: array<atomic<u32>, ${bins}>;${WIDE}${searchDigits(options)}${
           digitTable(digits)
-        }${spread ? SPREAD : ""}`
+        }`
         : ""
     }
 ${
