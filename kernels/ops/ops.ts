@@ -1,4 +1,8 @@
-/** All operations by name, with their arguments. The folder of each says what it computes. */
+/**
+ * All operations by name, with their arguments. The folder of each says what it computes, and has
+ * its kernels for cards. Those for the CPU are in native/c/, where a file of the folder's name or
+ * the first lines of a file name the folder.
+ */
 import type { MatmulArgs, PackWeightArgs } from "./matmul/spec.ts";
 import type { RmsnormArgs, RmsnormBackwardArgs } from "./rmsnorm/spec.ts";
 import type { LayernormArgs, LayernormBackwardArgs } from "./layernorm/spec.ts";

@@ -1,7 +1,7 @@
-// Products of one or two rows of x with the codes of stored weights, which are not widened in
-// memory. Each of the 16 rows of a panel has its lane. A single panel would wait for its chains of
-// multiply-adds, so several panels are computed together; the order of the sums within each is the
-// same. WebAssembly has another form (dots_wasm.h).
+// Products of one or two rows of x with the codes of stored weights (kernels/ops/matmul), which
+// are not widened in memory. Each of the 16 rows of a panel has its lane. A single panel would wait
+// for its chains of multiply-adds, so several panels are computed together; the order of the sums
+// within each is the same. WebAssembly has another form (dots_wasm.h).
 #include "codes.h"
 #include "kernel.h"
 

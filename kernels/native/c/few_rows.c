@@ -1,5 +1,5 @@
-// x·Wᵀ for a few rows of x, with W in place, in floats or halves. A dot product has eight running
-// sums; two rows of W share a vector.
+// x·Wᵀ for a few rows of x (kernels/ops/matmul), with W in place, in floats or halves. A dot
+// product has eight running sums; two rows of W share a vector.
 #include "codes.h"
 #include "kernel.h"
 

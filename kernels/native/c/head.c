@@ -205,12 +205,14 @@ static void head_units(const Head *h, int begin, int end, char *z) {
  * at a time; between the calls the running values of the rows are kept in `stats`.
  * `panels` are these columns of the weight, packed for the first product; `values` are the same,
  * packed chunk by chunk as rows of the second. `kBlock` and `chunkBlock` are the numbers of terms
- * that the two products sum in order. `softCap`: of the logits; 0 = none.
+ * that the two products sum in order. `softCap`: of the logits; 0 = none. Of an adapter (r = 0:
+ * none), xa [rows, r] times `loraPanels` (its B, packed like `panels`) times loraAlpha is added to
+ * the logits; `rBlock` is like kBlock.
  * Scratch: HEAD_BYTES and UNIT_ROWS · chunk floats.
  */
 KERNEL(head_forward,
   hidden, panels, values, stats, rows, firstColumn, endColumn, d, alpha, pairStart, targets, logp,
-  mean, chunk, kBlock, chunkBlock, softCap
+  mean, chunk, kBlock, chunkBlock, xa, loraPanels, r, rBlock, loraAlpha, softCap
 ) {
   const Head h = {
     .hidden = AT(hidden), .panels = AT(panels), .values = AT(values),
@@ -219,29 +221,9 @@ KERNEL(head_forward,
       .pairStart = (const uint32_t *)AT(pairStart),
       .targets = (const uint32_t *)AT(targets), .logp = AT(logp),
     },
-    .rows = args->rows, .firstColumn = args->firstColumn, .endColumn = args->endColumn, .d = args->d, .chunk = args->chunk,
-    .kBlock = args->kBlock, .chunkBlock = args->chunkBlock, .alpha = args->alpha,
-    .cap = args->softCap,
-  };
-  head_units(&h, begin, end, scratch + HEAD_BYTES);
-}
-
-/**
- * The same with an adapter, without a mean: xa [rows, r] times `loraPanels` (its B, packed like
- * `panels`) times loraAlpha is added to the logits. `rBlock` is like kBlock.
- */
-KERNEL(head_forward_lora,
-  hidden, panels, stats, rows, firstColumn, endColumn, d, alpha, pairStart, targets, logp, chunk,
-  kBlock, xa, loraPanels, r, rBlock, loraAlpha, softCap
-) {
-  const Head h = {
-    .hidden = AT(hidden), .panels = AT(panels), .stats = (Stats *)(AT(stats)),
-    .pairs = {
-      .pairStart = (const uint32_t *)AT(pairStart),
-      .targets = (const uint32_t *)AT(targets), .logp = AT(logp),
-    },
-    .rows = args->rows, .firstColumn = args->firstColumn, .endColumn = args->endColumn, .d = args->d, .chunk = args->chunk,
-    .kBlock = args->kBlock, .alpha = args->alpha, .xa = AT(xa), .loraPanels = AT(loraPanels), .r = args->r,
+    .rows = args->rows, .firstColumn = args->firstColumn, .endColumn = args->endColumn,
+    .d = args->d, .chunk = args->chunk, .kBlock = args->kBlock, .chunkBlock = args->chunkBlock,
+    .alpha = args->alpha, .xa = AT(xa), .loraPanels = AT(loraPanels), .r = args->r,
     .rBlock = args->rBlock, .loraAlpha = args->loraAlpha, .cap = args->softCap,
   };
   head_units(&h, begin, end, scratch + HEAD_BYTES);

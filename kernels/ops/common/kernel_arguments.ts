@@ -44,10 +44,7 @@ export interface KernelArguments {
     | "attentionBytes";
   head_forward: "hidden" | "panels" | "values" | "stats" | "rows" | "firstColumn" | "endColumn"
     | "d" | "alpha" | "pairStart" | "targets" | "logp" | "mean" | "chunk" | "kBlock" | "chunkBlock"
-    | "softCap";
-  head_forward_lora: "hidden" | "panels" | "stats" | "rows" | "firstColumn" | "endColumn" | "d"
-    | "alpha" | "pairStart" | "targets" | "logp" | "chunk" | "kBlock" | "xa" | "loraPanels" | "r"
-    | "rBlock" | "loraAlpha" | "softCap";
+    | "xa" | "loraPanels" | "r" | "rBlock" | "loraAlpha" | "softCap";
   head_merge: "z" | "width" | "first" | "row" | "stats" | "pairStart" | "targets" | "logp";
   head_dlogits: "z" | "width" | "first" | "row" | "pairStart" | "targets" | "lse" | "entropy"
     | "dlogp" | "dentropy";

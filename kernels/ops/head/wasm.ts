@@ -182,29 +182,29 @@ function forwardFloat(ctx: WasmContext, args: HeadArgs, stats: number): void {
         packValues(ctx, args, [begin + first, count], values + first * valueBytes);
       });
     }
-    const all = {
-      ...args,
-      panels,
-      stats,
-      firstColumn: begin,
-      endColumn: begin + width,
-      alpha: 1 / args.temperature,
-      chunk,
-      kBlock: termsInOrder(d),
-      softCap: capOf(args) ?? 0,
-    };
-    const work = {
+    ctx.parallel({
+      kernel: "head_forward",
       units: Math.ceil(rows / UNIT_ROWS),
       grain: Math.max(1, Math.ceil(UNIT_ELEMENTS / (UNIT_ROWS * width * d))),
       scratchBytes: UNIT_BYTES + 4 * UNITS_TOGETHER * UNIT_ROWS * (chunk + PADDING),
-    };
-    if (adapter === null) {
-      const sums = { values, chunkBlock: termsInOrder(chunk) };
-      ctx.parallel({ kernel: "head_forward", args: { ...all, ...sums }, ...work });
-    } else {
-      const lora = { loraPanels, r, rBlock: termsInOrder(r), loraAlpha: adapter.alpha };
-      ctx.parallel({ kernel: "head_forward_lora", args: { ...all, ...lora }, ...work });
-    }
+      args: {
+        ...args,
+        panels,
+        values,
+        stats,
+        firstColumn: begin,
+        endColumn: begin + width,
+        alpha: 1 / args.temperature,
+        chunk,
+        kBlock: termsInOrder(d),
+        chunkBlock: termsInOrder(chunk),
+        softCap: capOf(args) ?? 0,
+        loraPanels,
+        r,
+        rBlock: termsInOrder(r),
+        loraAlpha: adapter?.alpha ?? 0,
+      },
+    });
   });
 }
 

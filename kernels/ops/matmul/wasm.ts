@@ -1,4 +1,8 @@
-/** CPU bindings of the matrix product and of packing. */
+/**
+ * CPU bindings of the matrix product and of packing. Of native/c/, products.c, blocks.c and tiles.c
+ * have floats, few_rows.c, stored.c and dots.c small products and stored weights, int8.c
+ * activations in bytes, rounded.c, bf16.c and bf16_pack.c products in 16 bits.
+ */
 import type { WasmOp } from "../common/wasm_op.ts";
 import { gemm, packColumns } from "./wasm/gemm.ts";
 import type { MatmulArgs, PackWeightArgs } from "./spec.ts";
