@@ -77,6 +77,21 @@ test.inFolder("a benchmark and eval_after agree on every problem, sampled and gr
     models[run]!.examples.map(({ completion }) => completion),
     models[`${folder}/base`]!.examples.map(({ completion }) => completion),
   );
+  // The base of two runs is asked with the prompts of the first; a note says so.
+  const second = `${folder}/second`;
+  await Deno.mkdir(second);
+  for (const { name, isFile } of Deno.readDirSync(run)) {
+    if (isFile) await Deno.copyFile(`${run}/${name}`, `${second}/${name}`);
+  }
+  const text = await Deno.readTextFile(`${run}/config.yaml`);
+  await Deno.writeTextFile(
+    `${second}/config.yaml`,
+    text.replace("add_instructions: false", "add_instructions: true"),
+  );
+  const two = { ...common, outputDir: `${folder}/two`, models: [run, second], numExamples: 2 };
+  const both = JSON.stringify((await collected(two)).events);
+  assert.match(both, /"[^ ]*second and [^ ]*base, from which .* asked with different prompts"/);
+  assert.doesNotMatch(both, /run and [^ ]*base, from which/);
   const alone = { ...common, outputDir: `${folder}/without`, includeBase: false };
   assert.deepEqual(Object.keys((await collected(alone)).result.average), [run]);
   const goesOn = () => collected({ ...alone, resume: true });
@@ -85,7 +100,6 @@ test.inFolder("a benchmark and eval_after agree on every problem, sampled and gr
   assert.equal((await goesOn()).evaluated, 9, "the base of the adapter is another now");
 
   // The file of a reward may be gone; the prompts are still those of the run.
-  const text = await Deno.readTextFile(`${run}/config.yaml`);
   await Deno.writeTextFile(
     `${run}/config.yaml`,
     text.replace(/^rewards:\n(?: .*\n)+/m, "rewards: [{path: gone.ts}]\n"),
@@ -158,6 +172,7 @@ test.inFolder("a benchmark uses the run's tokenizer and weight types", async (fo
     const held = where.kind === "local" && where.storage;
     assert.deepEqual(held, { dtype: "bfloat16", quantize: null });
   }
+  assert.doesNotMatch(JSON.stringify(done.events), /different prompts/);
 });
 
 test.inFolder("only the held-out questions of a run's file are asked, as in eval_after", async (folder) => {
@@ -238,6 +253,8 @@ test.inFolder("a run from a seed is compared with its first model, as in eval_be
   assert.deepEqual(numbers(models[base]!), numbers(summary.eval_before));
   assert.deepEqual(numbers(models[run]!), numbers(summary.eval_after!));
   assert.equal(models[base]!.prompt.from, "checkpoint");
+  const isToldDifferent = /different/.test(JSON.stringify(done.events));
+  assert.ok(!isToldDifferent, "it is asked as its base is");
   const again = await collected({ ...options, resume: true });
   assert.deepEqual([again.evaluated, again.resumed], [0, 24]);
   const named = await collected({ ...options, models: [`mine=${run}`], resume: true });

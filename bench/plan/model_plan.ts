@@ -215,7 +215,45 @@ export async function planModels(
   if (limit !== undefined && models.every(({ settings }) => settings.dialogues === undefined)) {
     throw new UsageError(`${limit} has no effect without environment, environments or tools`);
   }
+  warnings.push(...askedOtherwise(local, models, asked));
   return { models, sampling, warnings };
+}
+
+/**
+ * Notes for models that are asked differently than their base. A base of several models, or with a
+ * run of its own, has only one prompt.
+ */
+function askedOtherwise(
+  local: readonly Found[],
+  models: readonly PlannedModel[],
+  { systemPrompts = {} }: AskedModels,
+): string[] {
+  const promptOf = ({ settings: { prompt, dialogues } }: PlannedModel) =>
+    JSON.stringify([
+      dialogues,
+      prompt.system_prompt,
+      prompt.system_role,
+      prompt.add_instructions,
+      prompt.format,
+    ]);
+  const heldAs = ({ where }: PlannedModel) =>
+    JSON.stringify(where.kind === "local" && where.storage || null);
+  return local.flatMap(({ name, base }) => {
+    const model = models.find((one) => one.name === name)!;
+    const other = models.find(({ where }) =>
+      base !== null && where.kind !== "remote" && identity(where) === identity(base.where)
+    );
+    if (other !== undefined && heldAs(model) !== heldAs(other)) {
+      return [
+        `${name} and ${other.name}, from which it was trained, hold weights in different types`,
+      ];
+    }
+    const isSaid = Object.hasOwn(systemPrompts, name) ||
+      other !== undefined && Object.hasOwn(systemPrompts, other.name);
+    return other === undefined || isSaid || promptOf(other) === promptOf(model) ? [] : [
+      `${name} and ${other.name}, from which it was trained, are asked with different prompts`,
+    ];
+  });
 }
 
 /** @throws UsageError when worked examples are to be turns, and the model has no chat template */
