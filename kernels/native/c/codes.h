@@ -7,26 +7,25 @@
 /** The storage types by their numbers (kernels/weights/types.ts). */
 enum { F16, BF16, Q8_0, Q4_0, Q4_1, Q5_0, Q4_K, Q6_K, INT8, NF4, MXFP4 };
 
-/** Number of weights of a row in a block; 2 for halves. */
+/**
+ * Of each type: weights of a row in a block (2 for halves), bytes of a record, which is a block of
+ * 16 rows, and of a block in a GGUF file.
+ */
+static const struct {
+  int weights, record, file;
+} BLOCKS[] = {
+  [F16] = { 2, 0, 0 },        [BF16] = { 2, 0, 0 },       [Q8_0] = { 32, 544, 34 },
+  [Q4_0] = { 32, 288, 18 },   [Q4_1] = { 32, 320, 20 },   [Q5_0] = { 32, 352, 22 },
+  [Q4_K] = { 256, 2368, 144 }, [Q6_K] = { 256, 3360, 210 }, [INT8] = { 64, 1088, 0 },
+  [NF4] = { 64, 528, 0 },     [MXFP4] = { 32, 272, 17 },
+};
+
 INLINE int block_weights(int type) {
-  if (type <= BF16) return 2;
-  if (type == Q4_K || type == Q6_K) return 256;
-  return type == INT8 || type == NF4 ? 64 : 32;
+  return BLOCKS[type].weights;
 }
 
-/** Bytes of a record: a block of 16 rows. */
 INLINE size_t record_bytes(int type) {
-  switch (type) {
-    case Q8_0: return 544;
-    case Q4_0: return 288;
-    case Q4_1: return 320;
-    case Q5_0: return 352;
-    case Q4_K: return 2368;
-    case Q6_K: return 3360;
-    case INT8: return 1088;
-    case NF4: return 528;
-    default: return 272;
-  }
+  return (size_t)BLOCKS[type].record;
 }
 
 /** Bytes of a panel of 16 rows of k weights. */
@@ -101,14 +100,13 @@ INLINE f32x16 scales_q6_k(const char *scales, int part, f32x16 d) {
   return d * convert(shift_signed(codes << (24 - 8 * (part % 4)), 24));
 }
 
-/** Scales s and m = −8s of a record of q4_0. */
-INLINE void scales_q4_0(const char *record, f32x16 *s, f32x16 *m) {
-  *s = halves16(record + 256, HALF_FACTOR);
-  *m = *s * -8.0f;
-}
-
-/** Scales s and m of a record of q4_1. */
-INLINE void scales_q4_1(const char *record, f32x16 *s, f32x16 *m) {
+/** Scales s and m of a record of q4_1, or of q4_0: m = −8s. */
+INLINE void scales_q4(int type, const char *record, f32x16 *s, f32x16 *m) {
+  if (type == Q4_0) {
+    *s = halves16(record + 256, HALF_FACTOR);
+    *m = *s * -8.0f;
+    return;
+  }
   const u32x16 halves = load_words(record + 256);
   *s = upper_half(halves << 16) * HALF_FACTOR;
   *m = upper_half(halves) * HALF_FACTOR;

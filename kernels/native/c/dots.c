@@ -110,8 +110,7 @@ INLINE void add_block(
     case Q4_0:
     case Q4_1: {
       f32x16 s, offset;
-      if (type == Q4_0) scales_q4_0(record, &s, &offset);
-      else scales_q4_1(record, &s, &offset);
+      scales_q4(type, record, &s, &offset);
       add_q4(m, record, s, offset, p, at, totals);
       return;
     }

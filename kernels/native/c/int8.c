@@ -43,8 +43,7 @@ INLINE size_t record_rest(int type) {
 INLINE void block_scales(int type, const char *panel, int block, f32x16 *s, f32x16 *m) {
   const char *record = panel + (size_t)(type == Q4_K ? block / 8 : block) * record_bytes(type);
   if (type == Q4_K) scales_q4_k(record, block % 8, s, m);
-  else if (type == Q4_0) scales_q4_0(record, s, m);
-  else scales_q4_1(record, s, m);
+  else scales_q4(type, record, s, m);
 }
 
 /** The scales of all blocks of a panel as floats. */

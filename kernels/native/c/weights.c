@@ -216,19 +216,6 @@ typedef uint64_t loose_u64 __attribute__((aligned(1)));
 typedef uint32_t loose_u32 __attribute__((aligned(1)));
 typedef uint16_t loose_u16 __attribute__((aligned(1)));
 
-/** Bytes of a block in a file. */
-static size_t file_bytes(int type) {
-  switch (type) {
-    case Q8_0: return 34;
-    case Q4_0: return 18;
-    case Q4_1: return 20;
-    case Q5_0: return 22;
-    case Q4_K: return 144;
-    case Q6_K: return 210;
-    default: return 17;
-  }
-}
-
 INLINE uint64_t eight_bytes(const uint8_t *from) {
   return *(const loose_u64 *)from;
 }
@@ -340,7 +327,7 @@ KERNEL(pack_panels, type, x, rows, k, to) {
   const uint8_t *const x = (const uint8_t *)AT(x);
   char *const to = AT(to);
   const int type = args->type, k = args->k, blocks = k / block_weights(type);
-  const size_t size = file_bytes(type), record = record_bytes(type), step = panel_bytes(type, k);
+  const size_t size = (size_t)BLOCKS[type].file, record = record_bytes(type), step = panel_bytes(type, k);
   // The tails are behind the words, a half (of mxfp4 a byte) for each row; some types have none.
   const int tailBytes = type == MXFP4 ? 16 : 32;
   const size_t tail = type == Q4_1 || type == Q4_K ? 0 : record - tailBytes, half = type == Q6_K ? 208 : 0;

@@ -151,15 +151,10 @@ static void widen_panel(
       case INT8:
         to = widen_bytes(record, 16, load16(record + 1024) * 0x1p-24f, to);
         break;
-      case Q4_0: {
-        f32x16 s, m;
-        scales_q4_0(record, &s, &m);
-        to = widen_nibbles(record, s, m, to);
-        break;
-      }
+      case Q4_0:
       case Q4_1: {
         f32x16 s, m;
-        scales_q4_1(record, &s, &m);
+        scales_q4(type, record, &s, &m);
         to = widen_nibbles(record, s, m, to);
         break;
       }

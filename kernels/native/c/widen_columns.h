@@ -98,12 +98,9 @@ static int widen_panel_in_rows(
     f32x16 s, m = 0.0f;
     switch (type) {
       case Q4_0:
-        scales_q4_0(record, &s, &m);
-        widen_nibbles_in_rows(Q4_0, record, s, m, rows, to, panelStep);
-        break;
       case Q4_1:
-        scales_q4_1(record, &s, &m);
-        widen_nibbles_in_rows(Q4_1, record, s, m, rows, to, panelStep);
+        scales_q4(type, record, &s, &m);
+        widen_nibbles_in_rows(type, record, s, m, rows, to, panelStep);
         break;
       case Q4_K:
         panels = 16;
