@@ -94,13 +94,6 @@ export function inverse(a: Value): Value {
   });
 }
 
-export function power(a: Value, exponent: number): Value {
-  if (exponent < 0) return inverse(power(a, -exponent));
-  let product = rational(1n);
-  for (let i = 0; i < exponent; i++) product = multiply(product, a);
-  return product;
-}
-
 /** √(above/below) = √(above·below)/below, of positive numbers. */
 export function rootOf(above: bigint, below = 1n): Value {
   return term({ above: 1n, below, root: above * below, pi: 0, names: {} });
