@@ -122,17 +122,16 @@ axolotl.rl /rl: one grpo|gdpo not dpo|ipo|orpo|kto|simpo|bco|ebft|dpo_positive? 
 ! embedding_lr embedding_lr_scale lr_groups lr_quadratic_warmup cosine_constant_lr_ratio
   lr_div_factor adam_epsilon2 adam_beta3 lisa_n_layers jagged_restart_steps [false, []]: AdamW is the
   optimizer, with one learning rate
-~ train_on_inputs sample_packing* eval_sample_packing pad_to_sequence_len multipack_real_batches
-  batch_flattening use_pose pose_* pretrain_* pretraining_sample_concatenation
-  streaming_multipack_buffer_size max_packed_sequence_len use_eaft eaft_* noisy_embedding_alpha
-  do_causal_lm_eval eval_causal_lm_metrics eval_table_size eval_max_new_tokens generate_samples
-  num_generation_samples generation_* chunked_* liger_use_token_scaling: supervised training, without
-  rl
-~ dpo_* precompute_ref_log_probs rpo_alpha orpo_alpha simpo_gamma cpo_alpha kto_* rl_beta
+~ train_on_inputs sample_packing eval_sample_packing pad_to_sequence_len multipack_real_batches
+  batch_flattening use_pose pretraining_sample_concatenation streaming_multipack_buffer_size
+  max_packed_sequence_len use_eaft noisy_embedding_alpha do_causal_lm_eval eval_causal_lm_metrics
+  eval_table_size eval_max_new_tokens generate_samples num_generation_samples
+  liger_use_token_scaling: supervised training, without rl
+~ precompute_ref_log_probs rpo_alpha orpo_alpha simpo_gamma cpo_alpha rl_beta
   center_rewards_coefficient num_labels ebft: other values of rl
-~ scaling_softmax_* relora_* fp8_* loss_watchdog_patience bench_* lisa_* jagged_restart_* comet_*: the
-  key with the beginning of its name, which is refused or has no effect
-~ dion_* qgalore_*: other optimizers, which are refused
+- sample_packing_* pose_* pretrain_* eaft_* generation_* chunked_* dpo_* kto_*: other values of rl
+- scaling_softmax_* relora_* fp8_* loss_watchdog_patience bench_* lisa_* jagged_restart_* comet_*
+  dion_* qgalore_*: it acts with a key that is refused or has no effect
 [trl]
 beta max_completion_length generation_batch_size num_generations log_completions
   num_completions_to_print importance_sampling_level sync_ref_model ref_model_mixup_alpha
@@ -199,8 +198,9 @@ function translateIntervals(keys: Translation): void {
     if (share < 1) keys.set(`training.${what}_steps`, share, times.node);
   }
   const least = keys.number("axolotl.cosine_min_lr_ratio");
-  // It acts with this schedule only, in Axolotl, too.
-  if (least === null || keys.text("training.lr_scheduler_type") !== "cosine") return;
+  if (least === null) return;
+  const text = `${NO_EFFECT}: it acts with lr_scheduler: cosine alone`;
+  if (keys.text("training.lr_scheduler_type") !== "cosine") return keys.note(least.node, text);
   keys.drop("training.lr_scheduler_type");
   keys.set("training.lr_scheduler_type", "cosine_with_min_lr", least.node);
   keys.set("training.lr_scheduler_kwargs", { min_lr_rate: least.value }, least.node);

@@ -91,8 +91,11 @@ num_epochs: 2\nsaves_per_epoch: 4\nevals_per_epoch: 1\nval_set_size: 0.25
     const { config } = await load(START.replace("{path", `{split: '${split}', path`), {}, DATA);
     assert.equal(config.data.dataset_train_split, split);
   }
-  const { notes } = await loaded("evals_per_epoch: 1\n");
-  assert.match(notes.join("\n"), /evals_per_epoch: accepted, has no effect .*val_set_size/);
+  const unheard = "lr_scheduler: linear\ncosine_min_lr_ratio: 0.1\ndpo_foo: 1\n";
+  const notes = (await loaded("evals_per_epoch: 1\n" + unheard)).notes.join("\n");
+  assert.match(notes, /evals_per_epoch: accepted, has no effect .*val_set_size/);
+  assert.match(notes, /cosine_min_lr_ratio: accepted, has no effect .*cosine alone/);
+  assert.match(notes, /of Axolotl, no effect in rgx \(other values of rl\): dpo_foo/);
 });
 
 Deno.test("schedule, optimizer, types, trackers and the Hub are translated", async () => {

@@ -89,9 +89,10 @@ function byTokens(keys: Translation): number | null {
 function translateContents(keys: Translation): void {
   const node = keys.given(`${ACTOR}.checkpoint.save_contents`);
   if (node === undefined) return;
-  if (![toJson(node)].flat().includes("optimizer")) {
-    keys.set("training.save_only_model", true, node);
-  }
+  const known = ["model", "optimizer", "extra", "hf_model"], parts = [toJson(node)].flat();
+  if (parts.some((part) => !known.includes(String(part)))) {
+    keys.refuse(node, `expected a list of ${known.join(", ")}, found ${describeNode(node)}`);
+  } else if (!parts.includes("optimizer")) keys.set("training.save_only_model", true, node);
 }
 
 /** Translates the keys of verl's files, of the number of their rows, and of long prompts. */

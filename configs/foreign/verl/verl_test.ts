@@ -251,6 +251,10 @@ Deno.test("the optimizer, the checkpoints and the resume of verl", async () => {
       "actor_rollout_ref: {actor: {optim: {optimizer: SGD}}}",
       /optimizer: SGD is not supported yet by this version, available: AdamW/,
     ],
+    [
+      "actor_rollout_ref: {actor: {checkpoint: {save_contents: [model, optimzer]}}}",
+      /save_contents: expected a list of model, optimizer, extra, hf_model, found a list/,
+    ],
     ["trainer: {resume_mode: resume_path}", /resume_mode: resume_path needs resume_from_path/],
   ]);
 });
