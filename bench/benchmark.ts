@@ -27,6 +27,7 @@ import { runOnRanks } from "./workers/rank_jobs.ts";
 import { SampleStore } from "./results/sample_store.ts";
 import {
   type AskedTasks,
+  fewCategories,
   fewerThanAsked,
   planTasks,
   rowsLeftOut,
@@ -243,6 +244,7 @@ async function prepare(options: BenchmarkOptions): Promise<Prepared> {
     ...fewerThanAsked(options, sets),
     ...rowsLeftOut(sets),
     ...unanswerable,
+    ...fewCategories(sets),
     ...trainedOtherwise(models, sets),
   ];
   for (const message of notes) {

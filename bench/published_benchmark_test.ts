@@ -4,7 +4,7 @@ import { test } from "../core/testing.ts";
 import { goldenPath } from "../tests/golden.ts";
 import { readDataset } from "../data/dataset_entries.ts";
 import { scoreCompletion, scoreExtracted } from "../data/score_completion.ts";
-import { fewerThanAsked, planTasks, withoutAnswers } from "./plan/task_plan.ts";
+import { fewCategories, fewerThanAsked, planTasks, withoutAnswers } from "./plan/task_plan.ts";
 import { createTestSet } from "./plan/test_set.ts";
 
 Deno.test("GSM8K: every right answer is right in several forms, and a wrong one is wrong", () => {
@@ -142,6 +142,19 @@ test.inFolder("a warning says when a task has fewer questions than the user aske
   ]);
   assert.deepEqual(await notesFor({ numExamples: 5, limit: 3 }), []);
   assert.deepEqual(await notesFor({}), []);
+});
+
+test.inFolder("a warning says when the first problems leave out most categories", async (folder) => {
+  const path = `${folder}/mmlu.jsonl`, names = ["business", "law", "math", "physics"];
+  const rows = Array.from({ length: 12 }, (_, i) => {
+    const category = names[Math.floor(i / 3)];
+    return JSON.stringify({ question: `${i}?`, options: ["a", "b"], answer: "A", category });
+  });
+  await Deno.writeTextFile(path, rows.join("\n"));
+  const notesFor = async (numExamples: number) =>
+    fewCategories(await planTasks({ tasks: [{ name: "mmlu_pro", path }], numExamples }, 1));
+  const note = "mmlu_pro: its first 5 problems are of 2 of 4 categories (business, law)";
+  assert.deepEqual([await notesFor(5), await notesFor(9)], [[note], []]);
 });
 
 test.inFolder("a file of another format is refused with its line and columns", async (folder) => {

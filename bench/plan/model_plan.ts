@@ -343,8 +343,8 @@ async function locate(
   if (config !== null && await isDataGone(config.data)) {
     const { dataset_name: data } = config.data;
     warnings.push(
-      `${name}: the data that it was trained on is not here (${data}), so it is not known which ` +
-        "questions it was trained on",
+      `${name}: the data that it was trained on is not here (${data}): a file with the same name ` +
+        "counts as that one; of others it is not known which questions it was trained on",
     );
   }
   const folder = await readModelFolder(path), weights = Deno.realPathSync(folder.path);

@@ -11,7 +11,7 @@ import { UsageError } from "../../core/errors.ts";
 import { fileName } from "../../core/paths.ts";
 import { type DataRow, haveSplits, readRows, rowsOfSplit } from "../../data/read_rows.ts";
 import { entryRows } from "../../data/entry_rows.ts";
-import { filesWithoutTest } from "../../data/open_problems.ts";
+import { filesWithoutTest, isDataGone } from "../../data/open_problems.ts";
 import { requireDataFiles, SplitReader } from "../../data/split_rows.ts";
 import { formatOf } from "../../data/dataset_entries.ts";
 import { FILE_SOURCE } from "../../data/score_completion.ts";
@@ -20,6 +20,7 @@ import { taskNameOf } from "../../tasks/custom/task_file.ts";
 import { publishedPlace } from "../../hub/set_addresses.ts";
 import { isGame } from "../../rewards/environments/boards/board_environment.ts";
 import {
+  categoriesOf,
   createTestSet,
   environmentSet,
   isTask,
@@ -113,7 +114,8 @@ export async function planTasks(
       sets.push(createTestSet({ ...request, label, path, size }, { ...common, rows }));
       continue;
     }
-    const rows = rowsOfSplit(all, "test"), trained = trainedAs.get(await placeOf(files));
+    const rows = rowsOfSplit(all, "test");
+    const trained = trainedAs.get(await placeOf(files)) ?? trainedAs.get(goneFile(path));
     const format = name === "file" ? trained?.format ?? formatOf(rows) : name;
     const heldOut = trained?.holdsOut === true && !haveSplits(rows);
     sets.push(
@@ -163,13 +165,15 @@ interface TrainedFile {
   holdsOut: boolean;
 }
 
-/** By {@link placeOf}. */
+/** By {@link placeOf}; by {@link goneFile} where the run's file is gone. */
 async function trainedFiles(runs: readonly RunConfig[]): Promise<Map<string, TrainedFile>> {
   const found = new Map<string, TrainedFile>();
   for (const { data, eval: { num_examples } } of runs) {
     const files = await filesWithoutTest(data).catch(() => null);
-    if (files === null) continue;
-    const place = await placeOf(files), holdsOut = num_examples > 0;
+    const isGone = await isDataGone(data);
+    if (files === null && !isGone) continue;
+    const place = isGone ? goneFile(data.dataset_name!) : await placeOf(files!);
+    const holdsOut = num_examples > 0;
     found.set(place, {
       format: data.task_name ?? null,
       holdsOut: holdsOut || found.get(place)?.holdsOut === true,
@@ -177,6 +181,9 @@ async function trainedFiles(runs: readonly RunConfig[]): Promise<Map<string, Tra
   }
   return found;
 }
+
+/** The key of a file that is gone. A file with the same name may be the moved file. */
+const goneFile = (path: string) => `gone: ${basename(path)}`;
 
 /** The real paths of files: the same for every spelling of them. */
 async function placeOf(files: readonly string[]): Promise<string> {
@@ -255,6 +262,19 @@ export function withoutAnswers(sets: readonly TestSet[]): string[] {
       );
     }
     return [`${label}: ${unknown} of ${entries.length} problems have no answer to compare with`];
+  });
+}
+
+/** Notes for files whose first problems are of few categories, as in a sorted file. */
+export function fewCategories(sets: readonly TestSet[]): string[] {
+  return sets.flatMap(({ label, entries, categories = 0 }) => {
+    const asked = categoriesOf(entries), few = asked.slice(0, 3).join(", ");
+    const isFew = asked.length * 2 <= categories && entries.length >= categories;
+    if (!isFew || asked.length === 0) return [];
+    return [
+      `${label}: its first ${entries.length} problems are of ${asked.length} of ` +
+      `${categories} categories (${few}${asked.length > 3 ? ", …" : ""})`,
+    ];
   });
 }
 

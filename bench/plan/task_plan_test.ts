@@ -22,15 +22,20 @@ test.inFolder("a task is also named by its file, and no task has no problems", a
   }
 });
 
-test.inFolder("rows that repeat a question are left out with a note", async (folder) => {
+test.inFolder("a file named as a run's data that is gone is asked as it; repeated rows are noted", async (folder) => {
   const rows = Array.from({ length: 60 }, (_, i) => `{"question": "${i} + 1 =", "answer": "1"}`);
   const path = `${folder}/sums.jsonl`, tasks = [{ name: "file", path, label: "sums" }];
-  const noted = async (...more: string[]) => {
-    await Deno.writeTextFile(path, [...rows, ...more].join("\n"));
-    return rowsLeftOut(await planTasks({ tasks, numExamples: 100 }, 1)).join();
+  const noted = async (lines: string[], ...names: string[]) => {
+    await Deno.writeTextFile(path, lines.join("\n"));
+    const runs = names.map((dataset_name) =>
+      tinyRunConfig("", { data: { task_name: null, dataset_name }, eval: { num_examples: 5 } })
+    );
+    return rowsLeftOut(await planTasks({ tasks, numExamples: 100 }, 1, runs)).join();
   };
-  assert.equal(await noted(), "");
-  assert.match(await noted(rows[3]!), /1 row repeats the question of an earlier one/);
+  assert.equal(await noted(rows, "/nowhere/others.jsonl"), "");
+  assert.match(await noted([...rows, rows[3]!]), /1 row repeats the question of an earlier one/);
+  const heldOut = /a model was trained on it, so \d+ of its 60 questions/;
+  assert.match(await noted(rows, "/nowhere/sums.jsonl"), heldOut);
 });
 
 test.inFolder("a data set is asked with the split that a run on it names, or what it held out", async (folder) => {

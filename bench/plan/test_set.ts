@@ -63,6 +63,8 @@ export interface TestSet {
    * one more than a prompt takes, since the problem itself may be among them.
    */
   shots: readonly Entry[];
+  /** Number of categories among all problems of a file, including problems that are not asked. */
+  categories?: number;
 }
 
 /** After this many draws in a row without a new question the task counts as exhausted. */
@@ -114,6 +116,7 @@ export function createTestSet(request: TaskRequest, options: TestSetOptions): Te
       ...(heldOut && { heldOutOf: total }),
       ...(repeats > 0 && { repeats }),
       category: category ?? "data set",
+      categories: categoriesOf(asked).length,
       isOwn: false,
       entries: distinct((i) => asked[i] ?? null, size),
       shots,
@@ -149,6 +152,12 @@ export function environmentSet(
     entries: Array.from({ length: size }, (_, i) => source.entry("test", i)),
     shots: [],
   };
+}
+
+/** The categories of problems, as the columns of published data sets name them. */
+export function categoriesOf(entries: readonly Entry[]): string[] {
+  const names = entries.map(({ metadata }) => metadata["category"] ?? metadata["subject"]);
+  return [...new Set(names.filter((name) => typeof name === "string"))];
 }
 
 /** Whether this is the name of a registered task or of a data set. */
