@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "../../core/testing.ts";
 import { Interrupted, type RgxError } from "../../core/errors.ts";
+import type { Sampling } from "../results/result_file.ts";
 import { collected } from "../testing.ts";
 import { Limiter } from "../../core/remote/limiter.ts";
 import { askedDelay, backoff } from "../../core/remote/retry.ts";
@@ -142,6 +143,18 @@ Deno.test("refused fields are dropped or renamed once for the whole run", async 
   );
   assert.deepEqual([done.exitCode, requests.length, warnings.length], [0, 8 + 3, 3]);
   assert.equal(requests.at(-1)!.body["max_completion_tokens"], 8);
+});
+
+Deno.test("a request has the fields of sampling that differ from a server's defaults", async () => {
+  const fields = async (sampling: Partial<Sampling>) => {
+    const { requests } = await asked(answer, {}, { numExamples: 1, sampling });
+    const { top_k, min_p, repetition_penalty, stop } = requests[0]!.body;
+    return { top_k, min_p, repetition_penalty, stop };
+  };
+  const given = { top_k: 1, min_p: 0.1, repetition_penalty: 1.1, stop: ["\n"] };
+  assert.deepEqual(await fields(given), given);
+  const none = { top_k: undefined, min_p: undefined, repetition_penalty: undefined };
+  assert.deepEqual(await fields({}), { ...none, stop: undefined });
 });
 
 Deno.test("a refusal that no field explains is an unanswered sample, asked once", async () => {
