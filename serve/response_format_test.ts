@@ -179,6 +179,7 @@ test.withServer("a form that cannot be kept is refused by its name", async ({ as
     [{ ...form({ regex: "a" }), ...schema({}) }, "response_format", /exclude each other/],
     [{ ...form({ regex: "a" }), min_tokens: 3 }, "min_tokens", /ends with it/],
     [{ guided_regex: "a" }, "guided_regex", /use structured_outputs/],
+    [{ documents: [{ text: "a" }] }, "documents", /chat_template_kwargs has them/],
     // The vocabulary of this model has no such character.
     [form({ choice: ["é"] }), "null", /vocabulary has no token: byte 195/],
   ];

@@ -76,6 +76,7 @@ const REFUSED = [
   ...["allowed_token_ids", "bad_words"].map((name) => [name, "use logit_bias"] as const),
   ["include_stop_str_in_output", "stop_reason has the stop string"],
   ["truncate_prompt_tokens", "send the tokens that are wanted"],
+  ["documents", "chat_template_kwargs has them"],
 ] as const;
 
 /** @param maxTokensNames the fields that say how long a completion is, the first one given wins */
