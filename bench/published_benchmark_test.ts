@@ -157,6 +157,16 @@ test.inFolder("a warning says when the first problems leave out most categories"
   assert.deepEqual([await notesFor(5), await notesFor(9)], [[note], []]);
 });
 
+test.inFolder("a benchmark measures the test split of a file with several splits", async (folder) => {
+  const path = `${folder}/x.jsonl`;
+  const rows = ["train", "test", "train", "test"].map((split, i) =>
+    JSON.stringify({ split, question: `${i} + 1`, answer: `${i + 1}` })
+  );
+  await Deno.writeTextFile(path, rows.join("\n"));
+  const [set] = await planTasks({ tasks: [{ name: "file", path }] }, 1);
+  assert.deepEqual(set!.entries.map(({ question }) => question), ["1 + 1", "3 + 1"]);
+});
+
 test.inFolder("a file of another format is refused with its line and columns", async (folder) => {
   const path = `${folder}/x.jsonl`;
   await Deno.writeTextFile(path, '{"question":"Q","answer":"#### 1"}\n{"prompt":"Q"}\n');

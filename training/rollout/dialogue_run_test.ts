@@ -76,6 +76,43 @@ test.inFolder("dialogues are trained on, recorded, and the same when run again",
   assert.equal(hashes[1], hashes[0]);
 });
 
+test.inFolder("delays and a kill in the middle of a turn change no bit", async (folder) => {
+  const code = (delay: string) =>
+    `{
+    reset: (row, { seed }) => ({ observation: " " + seed % 10, turns: 0 }),
+    async step({ content }, state) {
+      await new Promise((resolve) => setTimeout(resolve, ${delay}));
+      return { content: "on", done: ++state.turns === 4, reward: content.length % 3 };
+    },
+  }`;
+  await withWasm(async (device, dir) => {
+    const run = async (name: string, delay: string, resume = false) => {
+      // With hosts, replies are taken from the transcript.
+      const environment = { ...await writeEnvironment(folder, code(delay)), net: ["127.0.0.1:9"] };
+      const config = shortRunConfig(`${dir}/${name}`, {
+        environment,
+        rewards: [{ name: "environment", weight: 1, params: {} }],
+        multi_turn: { max_turn_tokens: 20 },
+        training: { max_completion_length: 80, save_steps: 1 },
+      });
+      await trainOn(device, config, { resume });
+      return await hashOf(`${dir}/${name}`);
+    };
+    const whole = await run("whole", "0"), killed = `${dir}/killed`;
+    await copyFolder(`${dir}/whole`, killed);
+    await Deno.remove(`${killed}/checkpoint-2`, { recursive: true });
+    const state = await Deno.readTextFile(`${killed}/run.json`);
+    await Deno.writeTextFile(`${killed}/run.json`, state.replace('"completed"', '"running"'));
+    const lines = (await Deno.readTextFile(`${killed}/transcript.jsonl`)).split("\n");
+    const second = lines.findIndex((line) => line.startsWith('{"step":1,"scene":"1"'));
+    const cut = (second + lines.length) >> 1;
+    assert.ok(second > 0 && cut > second);
+    const kept = `${lines.slice(0, cut).join("\n")}\n${lines[cut]!.slice(0, 20)}`;
+    await Deno.writeTextFile(`${killed}/transcript.jsonl`, kept);
+    assert.equal(await run("killed", "60 * Math.random()", true), whole);
+  });
+});
+
 test.inFolder("what depended on the clock is the same when a run goes on after a kill", async (folder) => {
   const code = (deadline: number) =>
     `{
