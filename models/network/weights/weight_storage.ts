@@ -105,7 +105,10 @@ function trainedHalves(config: ModelConfig): WeightStorage {
   );
 }
 
-/** Types of a frozen copy: halves of the file stay. @param storage of the trained model */
+/**
+ * Types of a frozen copy: halves of the file stay, and what halves hold exactly becomes one.
+ * @param storage of the trained model
+ */
 export function copyStorage(
   config: ModelConfig,
   storage: WeightStorage,
@@ -113,7 +116,8 @@ export function copyStorage(
 ): WeightStorage {
   const types = new Map(storage);
   for (const { name, shape } of modelTensors(config).filter(isStored)) {
-    const type = fileType(name), isHalf = type === "f16" || type === "bf16";
+    const found = fileType(name), type = found === "mxfp4" ? "bf16" : found;
+    const isHalf = type === "f16" || type === "bf16";
     if (isHalf && !types.has(name) && fitsType(type, shape.at(-1)!)) types.set(name, type);
   }
   return types;

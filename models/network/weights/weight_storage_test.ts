@@ -15,7 +15,7 @@ import { packStored, unpackStored } from "../../../kernels/weights/layout.ts";
 import { onEachDevice } from "../../each_device_testing.ts";
 import { gradients, randomModel, TINY_MODELS, tinyConfig } from "../../testing.ts";
 import type { ModelConfig } from "../../architectures/model_config.ts";
-import { planStorage, type StorageOptions } from "./weight_storage.ts";
+import { copyStorage, planStorage, type StorageOptions } from "./weight_storage.ts";
 import { goldenPath } from "../../../tests/golden.ts";
 
 /** Sizes that are multiples of every block length except 256. */
@@ -152,7 +152,7 @@ Deno.test("a file's bytes give its values, with the rows of queries and keys reo
 });
 
 const FROM_FILE = roomy(tinyConfig(false));
-const blocks = (type: "q4_1" | "bf16" | null) => () => type;
+const blocks = (type: "q4_1" | "mxfp4" | "bf16" | null) => () => type;
 
 Deno.test("options decide the type of frozen weights, or else their file does", () => {
   const large = { ...FROM_FILE, hiddenSize: 1024, intermediateSize: 4096 };
@@ -178,6 +178,14 @@ Deno.test("options decide the type of frozen weights, or else their file does", 
   // Rows that are not whole blocks.
   const odd = { ...large, intermediateSize: 4096 + 32 };
   assert.equal(types(odd, { quantize: "nf4" }, null).length, linears - 3);
+});
+
+Deno.test("a frozen copy has the halves of its file, and halves for what they hold exactly", () => {
+  const typesOf = (file: "q4_1" | "mxfp4" | "bf16") =>
+    new Set(copyStorage(FROM_FILE, new Map(), blocks(file)).values());
+  assert.deepEqual(typesOf("bf16"), new Set(["bf16"]));
+  assert.deepEqual(typesOf("mxfp4"), new Set(["bf16"]));
+  assert.deepEqual(typesOf("q4_1"), new Set());
 });
 
 Deno.test("quantising trained weights, or weights in blocks, is refused", () => {
