@@ -86,7 +86,7 @@ async function figureOf(
     }
   }
   if (renameFile !== undefined) {
-    renames.push(...await readRenameFile(renameFile, gathered.models));
+    renames.push(...await readRenameFile(renameFile, gathered.models, gathered.notes));
   }
   const names = resolveRenames(renames, gathered.models);
   const data = renameModels(gathered, withShortNames(names, gathered.models));

@@ -42,9 +42,14 @@ function meantBy(name: string, models: readonly string[]): string[] {
 
 /**
  * The names of a JSON or YAML object that fit a model of these results.
+ * @param notes one is added for each name that fits none, which may be a typo
  * @throws UsageError when it cannot be read, is something else, or has no such name
  */
-export async function readRenameFile(path: string, models: readonly string[]): Promise<Rename[]> {
+export async function readRenameFile(
+  path: string,
+  models: readonly string[],
+  notes: string[],
+): Promise<Rename[]> {
   let text: string, names: unknown;
   try {
     text = await readText(path);
@@ -65,7 +70,10 @@ export async function readRenameFile(path: string, models: readonly string[]): P
   const renames = Object.entries(names as Record<string, string>)
     .map(([from, to]) => ({ from, to: to.trim(), place: path }));
   const fitting = renames.filter(({ from }) => meantBy(from, models).length > 0);
-  if (renames.length > 0 && fitting.length === 0) throw unknownModel(renames[0]!, models);
+  const others = renames.filter((rename) => !fitting.includes(rename));
+  const unknown = others.map((rename) => unknownModel(rename, models));
+  if (fitting.length === 0 && unknown.length > 0) throw unknown[0]!;
+  notes.push(...unknown.map(({ message }) => message));
   return fitting;
 }
 

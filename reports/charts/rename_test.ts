@@ -66,12 +66,14 @@ Deno.test("a model renamed twice, and two models with one name, are refused", ()
 });
 
 test.inFolder("a file of renames may have unused names, but no model twice", async (folder) => {
+  const notes: string[] = [];
   const file = async (text: string) => {
     await Deno.writeTextFile(`${folder}/names.json`, text);
-    return await readRenameFile(`${folder}/names.json`, models);
+    return await readRenameFile(`${folder}/names.json`, models, notes);
   };
   const renames = await file(`{\n\t"${models[0]}": "Qwen 7B",\n\t"somebody/else": "Else"\n}`);
   assert.deepEqual([...resolveRenames(renames, models)], [[models[0], "Qwen 7B"]]);
+  assert.match(notes.join(), /^[^,]*names\.json: no model "somebody\/else" in these results/);
   const refused: [text: string, message: RegExp][] = [
     ['{"nobody": "x"}', /no model "nobody"/],
     ['{"a": "x", "a": "y"}', /keys must be unique/],
@@ -80,6 +82,6 @@ test.inFolder("a file of renames may have unused names, but no model twice", asy
     ["a: *best", /names\.json: .*best/],
   ];
   for (const [text, message] of refused) await assert.rejects(file(text), refuses(message));
-  const none = readRenameFile(`${folder}/none.json`, models);
+  const none = readRenameFile(`${folder}/none.json`, models, notes);
   await assert.rejects(none, refuses(/cannot read the rename/));
 });
