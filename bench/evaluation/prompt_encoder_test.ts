@@ -49,6 +49,21 @@ Deno.test("a teacher sees the prompt of a template, or that of the data", () => 
   );
 });
 
+Deno.test("the answers of a preference go on from the prompt of its chat", () => {
+  const tokenizer = familyTokenizer("qwen2_5");
+  const prompts = runPrompts(tokenizer, shortRunConfig("run"), []);
+  const chat = (content: string) => [
+    { role: "user", content: "Which?" },
+    { role: "assistant", content },
+  ];
+  const columns = { chosen: chat("this"), rejected: chat("none") };
+  const [entry] = entriesOf([{ columns, place: "f:1" }], "f");
+  const { promptIds, chosen, rejected } = prompts.pair(entry!);
+  assert.deepEqual(promptIds, prompts.prompt(entry!).ids);
+  const texts = [chosen, rejected].map((ids) => prompts.text(ids));
+  assert.match(texts.join("|"), /^this.*\|none/s);
+});
+
 Deno.test("a chat template that leaves out earlier thoughts is noted where turns follow", () => {
   const notes = (family: string) => {
     const tokenizer = familyTokenizer(family);
