@@ -137,7 +137,7 @@ interface Surroundings {
 
 const NOTHING: Surroundings = { before: [], after: [] };
 
-/** @throws Error for an unknown kind, and for one that is not as it should be; NotSupported */
+/** @throws NotSupported for an unknown kind, Error for one that is not as it should be */
 function surroundingsOf(json: unknown): Surroundings {
   const found = componentOf<Surroundings>(json, {
     kinds: {
@@ -145,14 +145,13 @@ function surroundingsOf(json: unknown): Surroundings {
       ByteLevel: () => NOTHING,
     },
     key: "processors",
-    name: "post_processors",
+    name: "post_processor",
     inTurn(parts) {
       const [first = NOTHING, ...more] = parts
         .filter(({ before, after }) => before.length + after.length > 0);
       if (more.length === 0) return first;
       throw new NotSupported("a Sequence of post_processors of which several add tokens");
     },
-    unknown: (type) => new Error(`Unknown PostProcessor type: ${String(type)}`),
   });
   return found ?? NOTHING;
 }

@@ -92,6 +92,9 @@ Deno.test("parts of a tokenizer that are not computed are refused by their names
     () => tokenizer({ ...model, dropout: 0.1 }),
     /a BPE with dropout is not supported/,
   );
-  refused({ decoder: { type: "Odd" } }, /not a usable tokenizer: Unknown Decoder type: Odd/);
-  refused({ post_processor: { type: "Odd" } }, /Unknown PostProcessor type: Odd/);
+  refused({ decoder: { type: "Odd" } }, /the decoder "Odd" is not supported/);
+  refused({ post_processor: { type: "Odd" } }, /the post_processor "Odd" is not supported/);
+  // An old file of BERT's, which does not say the kind of its model.
+  const pieces = { vocab: byName("a", "##b"), continuing_subword_prefix: "##" };
+  assert.throws(() => tokenizer(pieces), /the model "WordPiece" is not supported/);
 });

@@ -307,7 +307,7 @@ function createPipeline(
   } catch (error) {
     if (error instanceof NotSupported) {
       throw new UsageError(`${file}: ${error.message} is not supported`, {
-        advice: "Texts would be cut otherwise than in the model's training.",
+        advice: "Texts would be read or written otherwise than in the model's training.",
       });
     }
     const what = error instanceof Damaged ? "" : "not a usable tokenizer: ";

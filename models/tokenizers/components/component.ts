@@ -18,29 +18,29 @@ export function fieldsOf(value: unknown): Json {
 export interface Makers<T> {
   /** By type. */
   readonly kinds: Readonly<Record<string, (part: Json) => T>>;
-  /** Where the parts of a Sequence are, and what they are called in messages. */
+  /** Where the parts of a Sequence are, and what one of them is called in messages. */
   readonly key: string;
   readonly name: string;
   /** One of the parts of a Sequence. */
   inTurn(parts: readonly T[]): T;
-  /** The error for another type. */
-  unknown(type: unknown): Error;
 }
 
 /**
  * A component of a `tokenizer.json`; null where there is none.
- * @throws Error for an unknown kind, and for one that is not as it should be
+ * @throws NotSupported for another kind, Error for one that is not as it should be
  */
 export function componentOf<T>(json: unknown, makers: Makers<T>): T | null {
   if (json === null || json === undefined) return null;
   const part = fieldsOf(json), { kinds, key, name } = makers, { type } = part;
   if (type === "Sequence") {
     const parts = part[key];
-    if (!Array.isArray(parts)) throw new Error(`a Sequence of ${name} without any`);
+    if (!Array.isArray(parts)) throw new Error(`a Sequence of ${name}s without any`);
     return makers.inTurn(
       parts.map((one) => componentOf(one, makers)).filter((one) => one !== null),
     );
   }
-  if (typeof type !== "string" || !Object.hasOwn(kinds, type)) throw makers.unknown(type);
+  if (typeof type !== "string" || !Object.hasOwn(kinds, type)) {
+    throw new NotSupported(`the ${name} ${JSON.stringify(type)}`);
+  }
   return kinds[type]!(part);
 }

@@ -20,10 +20,9 @@ export function decoderOf(json: unknown): Decoder | null {
       },
     },
     key: "decoders",
-    name: "decoders",
+    name: "decoder",
     inTurn: (decoders) => (tokens) =>
       decoders.reduce((parts, decode) => decode(parts), [...tokens]),
-    unknown: (type) => new Error(`Unknown Decoder type: ${String(type)}`),
   });
 }
 

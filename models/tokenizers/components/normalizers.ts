@@ -1,6 +1,6 @@
 /** Normalizers: how a tokenizer changes a text before it is cut into words. */
 import { toByteCharacters } from "./byte_alphabet.ts";
-import { componentOf, type Json, NotSupported } from "./component.ts";
+import { componentOf, type Json } from "./component.ts";
 import { replacer } from "./patterns.ts";
 
 export type Normalizer = (text: string) => string;
@@ -24,9 +24,8 @@ export function normalizerOf(json: unknown): Normalizer | null {
       ByteLevel: () => toByteCharacters,
     },
     key: "normalizers",
-    name: "normalizers",
+    name: "normalizer",
     inTurn: (parts) => (text) => parts.reduce((normal, normalize) => normalize(normal), text),
-    unknown: (type) => new NotSupported(`the normalizer ${JSON.stringify(type)}`),
   });
 }
 

@@ -9,8 +9,9 @@
  * Left out silently: case folding that changes the number of characters ("ß" for "ss").
  */
 import { LinearPattern } from "../../linear_pattern.ts";
+import { NotSupported } from "./component.ts";
 
-/** @throws Error when the expression cannot be translated */
+/** @throws NotSupported for what is left out, Error for what is no expression */
 export function translateExpression(expression: string): LinearPattern {
   const source = new Translator(expression).translate();
   try {
@@ -90,6 +91,10 @@ class Translator {
 
   #error(what: string): Error {
     return new Error(`the expression ${JSON.stringify(this.#source)} has ${what}`);
+  }
+
+  #unsupported(what: string): Error {
+    return new NotSupported(`the expression ${JSON.stringify(this.#source)} with ${what}`);
   }
 
   #skip(text: string): boolean {
@@ -183,7 +188,7 @@ class Translator {
     const options = this.#match(/\?([a-zA-Z]*)(?:-([a-zA-Z]*))?([:)])/y);
     if (options !== null) {
       const [, on = "", off = "", end] = options;
-      if (/[^im]/.test(on + off)) throw this.#error(`the options ${options[0]}`);
+      if (/[^im]/.test(on + off)) throw this.#unsupported(`the options ${options[0]}`);
       if (on.includes("m")) this.#dotMatchesNewline = true;
       if (off.includes("m")) this.#dotMatchesNewline = false;
       const modifiers = (on.includes("i") ? "i" : "") + (off.includes("i") ? "-i" : "");
@@ -241,7 +246,7 @@ class Translator {
       return { set: this.#property(name!, (letter === "P") !== (caret === "^")) };
     }
     const letter = this.#character();
-    if (REFUSED_ESCAPES.test(letter)) throw this.#error(`a \\${letter}, which is not supported`);
+    if (REFUSED_ESCAPES.test(letter)) throw this.#unsupported(`\\${letter}`);
     const lower = letter.toLowerCase();
     if (Object.hasOwn(SETS, lower)) {
       return { set: letter === lower ? SETS[lower]! : `[^${SETS[lower]!}]` };
@@ -287,7 +292,7 @@ class Translator {
   }
 
   #classItems(): string {
-    if (this.#match(/\[:\^?[a-z]+:\]/y) !== null) throw this.#error("a POSIX bracket");
+    if (this.#match(/\[:\^?[a-z]+:\]/y) !== null) throw this.#unsupported("a POSIX bracket");
     if (this.#skip("[")) return this.#characterClass();
     const first = this.#classItem();
     if ("set" in first) return first.set;

@@ -4,7 +4,7 @@
  * BERT's.
  */
 import { toByteCharacters } from "./byte_alphabet.ts";
-import { componentOf, type Json, NotSupported } from "./component.ts";
+import { componentOf, type Json } from "./component.ts";
 import type { Matcher } from "../../linear_pattern.ts";
 import { eachMatch, patternOf, WORD_CHARACTERS } from "./patterns.ts";
 
@@ -41,9 +41,8 @@ export function preTokenizerOf(json: unknown): PreTokenizer | null {
       WhitespaceSplit: () => (text) => text.match(NOT_SPACES) ?? [],
     },
     key: "pretokenizers",
-    name: "pre_tokenizers",
+    name: "pre_tokenizer",
     inTurn,
-    unknown: (type) => new NotSupported(`the pre_tokenizer ${JSON.stringify(type)}`),
   });
 }
 

@@ -1,5 +1,5 @@
 /** Makes the model that a `tokenizer.json` describes. */
-import type { Json } from "../components/component.ts";
+import { type Json, NotSupported } from "../components/component.ts";
 import { Bpe } from "./bpe.ts";
 import { MissingToken, type SubwordModel } from "./subword_model.ts";
 import { ByteTokens, unknownId, type Vocabulary, vocabularyOf } from "./vocabulary.ts";
@@ -118,17 +118,17 @@ function kindOf(json: Json): unknown {
   if (json["type"] !== undefined && json["type"] !== null) return json["type"];
   if (Array.isArray(json["vocab"])) return "Unigram";
   if (Array.isArray(json["merges"])) return "BPE";
-  return "WordLevel";
+  return json["continuing_subword_prefix"] === undefined ? "WordLevel" : "WordPiece";
 }
 
 /**
- * @throws Error for an unknown kind, or a model that is not as it should be; Damaged and
+ * @throws NotSupported for another kind, Error for a model that is not as it should be; Damaged and
  *   NotSupported as the models do
  */
 export function readModel(json: Json): { model: SubwordModel; vocabulary: Vocabulary } {
   const kind = kindOf(json);
   if (typeof kind !== "string" || !Object.hasOwn(MODELS, kind)) {
-    throw new Error(`Unknown TokenizerModel type: ${String(kind)}`);
+    throw new NotSupported(`the model ${JSON.stringify(kind)}`);
   }
   const vocabulary = vocabularyOf(json["vocab"]);
   return { model: new MODELS[kind]!(json, vocabulary), vocabulary };
