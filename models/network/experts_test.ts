@@ -1,7 +1,6 @@
 /** A tiny gpt-oss whose experts are in MXFP4, as its safetensors and as GGUF files have them. */
 import assert from "node:assert/strict";
 import { narrowBF16 } from "../../core/half_floats.ts";
-
 import { withFolder } from "../../core/testing.ts";
 import { assertWithin, largest, stream } from "../../kernels/testing.ts";
 import { goldenPath } from "../../tests/golden.ts";
@@ -9,6 +8,9 @@ import { modelTensors } from "../architectures/mod.ts";
 import { CausalLM } from "../causal_lm.ts";
 import { onEachDevice } from "../each_device_testing.ts";
 import { exportModel } from "../export/export.ts";
+import { parseGguf } from "../formats/gguf/gguf.ts";
+import { ggufWeights } from "../formats/gguf/gguf_weights.ts";
+import { encodeTestGguf } from "../formats/gguf/testing.ts";
 import { readSafetensors } from "../formats/safetensors/safetensors.ts";
 import { type StreamedTensor, writeSafetensors } from "../formats/tensor_stream.ts";
 import { readModelFolder } from "../model_folder.ts";
@@ -118,4 +120,29 @@ Deno.test("a model with experts in MXFP4 is written in bfloat16, which holds its
     const name = "model.layers.1.mlp.experts.gate_up_proj.weight", shape = [4, 64, 32];
     assert.equal(to!.files.typeOf(name), "bf16");
     assert.deepEqual(await to!.weights(name, shape), await from!.weights(name, shape));
+  }));
+
+Deno.test("experts of a GGUF file in MXFP4 have the bytes and values of safetensors", () =>
+  withFolder(async (folder) => {
+    await writeModel(folder);
+    const { config, files } = await readModelFolder(folder);
+    const name = "model.layers.1.mlp.experts.gate_up_proj.weight", shape = [4, 64, 32];
+    const expected = await files.bytes(name, shape), row = 17;
+    const ofFile = (tensor: string, first: number) => ({
+      name: `blk.1.ffn_${tensor}_exps.weight`,
+      shape: [4, 32, 32],
+      typeId: 39,
+      data: Uint8Array.from(
+        { length: expected.length / 2 },
+        (_, i) => expected[(2 * Math.floor(i / row) + first) * row + i % row]!,
+      ),
+    });
+    const gguf = encodeTestGguf({}, [ofFile("gate", 0), ofFile("up", 1)]);
+    const file = ggufWeights(await parseGguf(gguf), config);
+    assert.equal(file.typeOf(name), "mxfp4");
+    assert.deepEqual(await file.bytes(name, shape), expected);
+    const part = new Uint8Array(5 * row);
+    assert.equal(await file.bytesInto!(name, shape, 3 * row, part), true);
+    assert.deepEqual(part, expected.subarray(3 * row, 8 * row));
+    assert.deepEqual(await file.values(name, shape), await files.values(name, shape));
   }));
