@@ -94,6 +94,10 @@ Deno.test("parts of a tokenizer that are not computed are refused by their names
   );
   refused({ decoder: { type: "Odd" } }, /the decoder "Odd" is not supported/);
   refused({ post_processor: { type: "Odd" } }, /the post_processor "Odd" is not supported/);
+  for (const charsmap of ["AAA=", "AAAAAA=="]) {
+    const normalizer = { type: "Precompiled", precompiled_charsmap: charsmap };
+    refused({ normalizer }, /precompiled_charsmap is cut off/);
+  }
   // An old file of BERT's, which does not say the kind of its model.
   const pieces = { vocab: byName("a", "##b"), continuing_subword_prefix: "##" };
   assert.throws(() => tokenizer(pieces), /the model "WordPiece" is not supported/);

@@ -69,7 +69,7 @@ function lowercase(text: string): string {
 const MAX_BYTES = 5;
 
 /** @throws Error when the text is not such a table */
-export function precompiledNormalizer(base64: string): (text: string) => string {
+function precompiledNormalizer(base64: string): (text: string) => string {
   const bytes = Uint8Array.from(atob(base64), (c) => c.charCodeAt(0));
   if (bytes.length === 0) return (text) => text;
   const view = new DataView(bytes.buffer), size = bytes.length < 4 ? -1 : view.getUint32(0, true);
