@@ -134,7 +134,7 @@ function refuseSecond(quantize: keyof typeof KEYS, name: string, stored: WeightT
     `${KEYS[quantize]}: the model is quantised already: "${name}" is stored as ${stored}`,
     {
       advice: `${off(quantize)} (or no --${KEYS[quantize].slice(6).replaceAll("_", "-")}) leaves ` +
-        "the weights as they are stored. For other blocks take the model's safetensors.",
+        "the weights as they are stored. For other blocks take a file of the model in halves.",
     },
   );
 }
