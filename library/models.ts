@@ -49,7 +49,7 @@ export {
 export * from "../models/generate_text.ts";
 export type { Generation } from "../models/generation/generation.ts";
 export type { StorageOptions } from "../models/network/weights/weight_storage.ts";
-export type { ActivationType } from "../models/network/types.ts";
+export type { ActivationType, KvCacheDtype } from "../models/network/types.ts";
 export type {
   Completion,
   GenerateOptions,

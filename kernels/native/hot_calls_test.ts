@@ -11,12 +11,15 @@ const MODULES = ["./library.ts", "./kernels.ts"].map((name) =>
   JSON.stringify(new URL(name, import.meta.url).href)
 );
 
-/** The range of units is empty and sizes are 64, so a kernel does next to nothing. */
+/**
+ * The range of units is empty, and all arguments are 8, a size and a storage type (int8). So a
+ * kernel does next to nothing.
+ */
 const SCRIPT = `
 const { nativeLibraries } = await import(${MODULES[0]});
 const { nativeKernels } = await import(${MODULES[1]});
 const memory = new WebAssembly.Memory({ initial: 64, maximum: 128, shared: true });
-const numbers = new Float64Array(memory.buffer, 64, 64).fill(64);
+const numbers = new Float64Array(memory.buffer, 64, 64).fill(8);
 for (const [name, { run }] of nativeKernels(nativeLibraries().codes[0], memory)) {
   for (let i = 0; i < 30_000; i++) run(numbers.byteOffset, 0, 0, 65536);
   await new Promise((resolve) => setTimeout(resolve, 20));
