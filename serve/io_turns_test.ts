@@ -1,5 +1,6 @@
 /** What reaches the server while it generates. Everything is counted in tokens, not in seconds. */
 import assert from "node:assert/strict";
+import { IoTurns } from "./model_host.ts";
 import { type Order, STATE } from "./raw_client_testing.ts";
 import { type TestServer, withServer } from "./testing.ts";
 
@@ -121,6 +122,14 @@ Deno.test("a client that leaves is noticed within a few tokens of its own reques
     () => ({}),
     { turnMs: 0 },
   ));
+
+Deno.test("turns go on after their connection has broken", async () => {
+  const turns = await IoTurns.open();
+  await turns.turn();
+  turns.close();
+  await turns.turn();
+  await turns.turn();
+});
 
 Deno.test("a client that leaves at any token of a stream harms nobody", () =>
   withServer(
