@@ -5,8 +5,8 @@ import { normals, sameBits, stream } from "../../testing.ts";
 import { randomStored } from "../../weights/random_stored.ts";
 
 Deno.test("a row of an expert has the same bits with any number of others and of threads", async () => {
-  const n = 48, k = 256, experts = 3, random = stream("company"), a = normals(random, 40 * k);
-  const before = normals(random, 40 * n);
+  const n = 48, k = 256, experts = 3, random = stream("company"), a = normals(random, 400 * k);
+  const before = normals(random, 400 * n);
   const variants = ([undefined, "bf16", "q4_k", "mxfp4"] as const).flatMap((weightType) =>
     [{}, { alpha: 0.7, accumulate: true }, ...weightType === undefined ? [{ transB: false }] : []]
       .map((options) => ({ weightType, transB: true, ...options }))
@@ -18,7 +18,7 @@ Deno.test("a row of an expert has the same bits with any number of others and of
     let alone: Float32Array | undefined;
     for (const [threads, native] of [[1, true], [2, true], [3, false]] as const) {
       using device = await createWasmDevice({ threads, native });
-      for (const rows of [1, 2, 3, 9, 26, 40]) {
+      for (const rows of [1, 2, 3, 9, 26, 40, 400]) {
         const begin = Uint32Array.from([0, 0, rows, rows]), out = before.slice(0, rows * n);
         const args = { a: a.slice(0, rows * k), b, out, begin, experts, rows, n, k, ...options };
         const all = weightType === undefined ? args : { ...args, weightType };
