@@ -49,11 +49,14 @@ Deno.test("blocks of products in float16: exactly those with a value of 65520 or
       for (let at = 0; at < bytes.length; at += size) {
         // Small scales, and one block with any finite ones.
         const isLarge = at === size * 3;
-        if (type === "mxfp4") bytes[at] = random() % (isLarge ? 150 : 130);
-        else {for (const half of scales) {
-            const magnitude = isLarge ? 0x4800 + random() % 0x3400 : random() % 0x4000;
-            bytes.set([magnitude & 0xff, magnitude >> 8 | random() & 0x80], at + half);
-          }}
+        for (const scale of scales) {
+          if (type === "mxfp4") {
+            bytes[at + scale] = random() % (isLarge ? 150 : 130);
+            continue;
+          }
+          const magnitude = isLarge ? 0x4800 + random() % 0x3400 : random() % 0x4000;
+          bytes.set([magnitude & 0xff, magnitude >> 8 | random() & 0x80], at + scale);
+        }
       }
       const values = unpackStored(type, n, k, packStored(type, n, k, bytes));
       const at = values.findIndex((value) => Math.abs(value) >= 65_520);

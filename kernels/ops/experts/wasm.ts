@@ -1,7 +1,8 @@
 /**
  * CPU bindings of the operations on experts. The choice is made on the host. Products of floats are
  * one job for all experts (native/c/experts.c), in which the order of a sum's terms depends on its
- * length alone. With other weights each expert's rows are a product of their own.
+ * length alone. With other weights, and where experts have many rows, each expert's rows are a
+ * product of their own.
  */
 import { gemm } from "../matmul/wasm/gemm.ts";
 import { blockTiles, CHUNK_WORK, K_BLOCK, termsInOrder } from "../matmul/wasm/tiling.ts";
@@ -19,8 +20,9 @@ const UNIT_COLUMNS = [64, 128] as const;
 const GRADIENT_ROWS = 224;
 const MAX_GRADIENT_COLUMNS = 1024;
 /**
- * Mean rows of an expert from which its rows are a product of their own, with the same bits. Two
- * threads then pass through a forward of 2 of 8 experts at 512 rows in 0.88 of the time.
+ * Mean rows of an expert from which its rows are a product of their own, with the same bits. On two
+ * threads of an Intel Xeon a forward of 2 of 8 experts at 512 rows then takes 0.89 of the time
+ * (docs/log/families.md).
  */
 const LARGE_EXPERT = 96;
 /** Number of weights that a chunk of work packs. */

@@ -47,3 +47,30 @@ Deno.test("the gradients of experts have the same bits with any number of thread
     assert.ok(sameBits(found, expected ??= found), `${threads} threads, native: ${native}`);
   }
 });
+
+Deno.test("a row has the same bits alone and among experts of many and of few rows", async () => {
+  // 133 rows of an expert in the mean: then each expert's rows are a product of their own.
+  const experts = 3, rows = 400, shares = [[0, 1, 3, rows], [0, 17, 300, rows]];
+  for (const [n, k, transB] of [[48, 1000, true], [33, 700, false]] as const) {
+    const random = stream("shares"), a = normals(random, rows * k);
+    const b = normals(random, experts * n * k);
+    for (const [threads, native] of [[1, true], [2, true], [2, false]] as const) {
+      using device = await createWasmDevice({ threads, native });
+      const product = async (begin: readonly number[], first: number) => {
+        const count = begin[experts]!, out = new Float32Array(count * n);
+        const of = a.slice(first * k, (first + count) * k), at = Uint32Array.from(begin);
+        const args = { a: of, b, out, begin: at, experts, rows: count, n, k, transB };
+        const call = { op: "expert_matmul", args: args as never } as const;
+        return (await execute(device, call)).get("out") as Float32Array;
+      };
+      for (const begin of shares) {
+        const all = await product(begin, 0);
+        for (let e = 0; e < experts; e++) {
+          const row = begin[e + 1]! - 1, own = begin.map((_, i) => i > e ? 1 : 0);
+          const alone = await product(own, row), which = `${n} × ${k}, ${begin}, row ${row}`;
+          assert.ok(sameBits(alone, all.slice(row * n, (row + 1) * n)), which);
+        }
+      }
+    }
+  }
+});

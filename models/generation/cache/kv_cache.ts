@@ -42,10 +42,10 @@ function layerCaches(
   return weights.layers.map(({ conv }, layer) => {
     if (conv !== null) return ABSENT;
     const source = kvSource(config, layer), n = rows * layerSizes(config, source).kv;
-    const get = (part: "k" | "v") =>
-      halves
-        ? workspace.get(bufferOf(name, source, part, true), n / 2, "u32")
-        : workspace.get(bufferOf(name, source, part, false), n);
+    const get = (part: "k" | "v") => {
+      const buffer = bufferOf(name, source, part, halves);
+      return halves ? workspace.get(buffer, n / 2, "u32") : workspace.get(buffer, n);
+    };
     return { k: get("k"), v: get("v") };
   });
 }
