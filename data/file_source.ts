@@ -5,13 +5,12 @@
 import { RgxError, UsageError } from "../core/errors.ts";
 import { RandomStream, type Split } from "../core/philox.ts";
 import type { Entry } from "../tasks/types.ts";
-import { readJsonLines } from "./row_entries.ts";
 import type { ProblemSource, SourceFile } from "./problem_source.ts";
 import { hasSplitSizes, splitCounts, type SplitSizes } from "./split_sizes.ts";
 
 /** The problems of a file, and which of them are held out. */
 export interface FileSourceOptions extends SplitSizes {
-  /** The file's entries, if they were read already; otherwise the file is read as JSON Lines. */
+  /** The file's entries. */
   entries?: readonly Entry[] | null;
   /** The files that the entries were read from. */
   files?: readonly SourceFile[];
@@ -41,11 +40,11 @@ export class FileSource implements ProblemSource {
   readonly files: readonly SourceFile[];
   readonly #entries: Record<Split, Entry[]> = { train: [], validation: [], test: [] };
 
-  /** @throws UsageError when the file cannot be read, or has no training entries */
+  /** @throws UsageError when the file has no training entries */
   constructor(readonly name: string, options: FileSourceOptions, notes: readonly string[]) {
     const { num_examples, max_examples = null, entries, testEntries, hold_out = true } = options;
     this.files = options.files ?? [];
-    const all = entries ?? readJsonLines(name);
+    const all = entries ?? [];
     if (hasSplitSizes(options)) notes = [...notes, ...this.#divide(all, options)];
     else {
       for (const entry of all) {

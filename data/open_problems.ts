@@ -1,7 +1,6 @@
 /**
- * Opens the source of problems that a configuration's `data` section names. This file opens sources
- * that must be read asynchronously: parquet files, folders, and data sets pulled from the Hub. All
- * other sources come from open_source.ts.
+ * Opens the source of problems that a configuration's `data` section names. This file reads the
+ * entries of files, folders, and data sets pulled from the Hub; open_source.ts makes the source.
  */
 import { UsageError } from "../core/errors.ts";
 import { type DataSplit, findDataFiles, isAway } from "../hub/data_files.ts";
@@ -18,9 +17,9 @@ import { parseSplit } from "./split_slices.ts";
 const TRAIN = "train", TEST = "test";
 
 /**
- * Like `openSource`, but `dataset_name` may also be a parquet file, a folder or a data set of the
- * Hub. `task_name` may also be a published data set; `dataset_name` is then its file or folder. A
- * data set with a test split keeps it.
+ * Like `openSource`, with the entries of `dataset_name`: a file, a folder or a data set of the Hub.
+ * `task_name` may also be a published data set; `dataset_name` is then its file or folder. A data
+ * set with a test split keeps it.
  */
 export async function openProblems(options: SourceOptions): Promise<ProblemSource> {
   const { task_name, dataset_name, entries = null } = options;

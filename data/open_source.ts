@@ -1,8 +1,8 @@
 /**
- * Opens a source of problems (problem_source.ts) without waiting: tasks that generate problems
- * (task_source.ts), a JSON Lines file, or given entries (file_source.ts). open_problems.ts opens
- * all that a configuration may name. Both kinds of sources give entries by split and index, and the
- * splits never share a problem's key.
+ * Opens a source of problems (problem_source.ts): tasks that generate problems (task_source.ts), or
+ * the entries of a file (file_source.ts). open_problems.ts reads the files that a configuration may
+ * name. Both kinds of sources give entries by split and index, and the splits never share a
+ * problem's key.
  */
 import { UsageError } from "../core/errors.ts";
 import { resolveTaskConfig } from "../tasks/registry.ts";

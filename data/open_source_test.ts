@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
+import { readDataset } from "./dataset_entries.ts";
 import { entriesOf } from "./row_entries.ts";
 import { UsageError } from "../core/errors.ts";
 import type { Split } from "../core/philox.ts";
 import { splitProblems } from "./held_out.ts";
 import type { ProblemSource } from "./problem_source.ts";
 import { openSource, type SourceOptions } from "./open_source.ts";
-import { readJsonLines } from "./row_entries.ts";
 import { FROM_FILE, withFile } from "./testing.ts";
 import { workedAnswer } from "./worked_answer.ts";
 
@@ -18,7 +18,8 @@ const TASK: SourceOptions = {
 };
 
 function fromFile(path: string, num_examples: number | null = 10_000): ProblemSource {
-  return openSource({ ...FROM_FILE, dataset_name: path, num_examples });
+  const entries = readDataset("file", path);
+  return openSource({ ...FROM_FILE, dataset_name: path, num_examples, entries });
 }
 
 Deno.test("a task is an endless source with its own entries in every split", () => {
@@ -84,7 +85,8 @@ Deno.test("a file's questions are dealt out to disjoint splits, equal ones to th
     assert.equal(train.size + test.size, 400);
     assert.equal(new Set([...train, ...test]).size, 400);
     assert.ok(test.size > 50 && test.size < 110);
-    const whole = openSource({ ...FROM_FILE, dataset_name: path, hold_out: false });
+    const entries = readDataset("file", path), file = { ...FROM_FILE, dataset_name: path, entries };
+    const whole = openSource({ ...file, hold_out: false });
     assert.deepEqual([whole.length("train"), whole.length("test")], [500, 0]);
     const problems = splitProblems({ source, heldOutCount: 15 });
     assert.equal(problems.heldOut.length, 15);
@@ -98,7 +100,7 @@ Deno.test("a file's questions are dealt out to disjoint splits, equal ones to th
     assert.equal(ten.length("train"), 10);
     assert.match(ten.notes!.join(), /more training entries are not used: data\.num_examples is 10/);
     const sizes = { num_examples: 10, max_examples: 30 };
-    const first = openSource({ ...FROM_FILE, dataset_name: path, ...sizes });
+    const first = openSource({ ...file, ...sizes });
     assert.equal(first.length("train"), 30);
     assert.deepEqual([first.notes, source.notes], [[], []]);
   });
@@ -110,7 +112,7 @@ Deno.test("a completion is imitated word for word, and its answer is the one in 
   await withFile(
     [{ prompt: "P0", completion }, { messages, answer: "3" }],
     (path) => {
-      const found = readJsonLines(path);
+      const found = readDataset("file", path);
       assert.deepEqual(found.map(({ answer }) => answer), ["2", "3"]);
       assert.deepEqual(found.map((entry) => workedAnswer(entry)), [completion, completion]);
     },

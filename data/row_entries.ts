@@ -34,7 +34,7 @@ import { isTable } from "../hub/choose_files.ts";
 import { isBlank } from "../tasks/python/text.ts";
 import { hasTask } from "../tasks/registry.ts";
 import type { Entry, Preference } from "../tasks/types.ts";
-import { type DataRow, describe, readTextRows } from "./read_rows.ts";
+import { type DataRow, describe } from "./read_rows.ts";
 import { extractAnswer } from "./extract.ts";
 import { readGold, sourceOf } from "./row_answers.ts";
 import { withoutInstruction } from "./prompt.ts";
@@ -44,11 +44,6 @@ const QUESTION_COLUMNS = ["prompt", "question", "problem"];
 const ANSWER_COLUMNS = ["answer", "final_answer", "solution", "completion"];
 /** Columns of whole conversations. */
 const CHAT_COLUMNS = ["messages", "conversations"];
-
-/** All entries of a file that is a text, in order; `metadata.source_index` counts them from 0. */
-export function readJsonLines(path: string): Entry[] {
-  return entriesOf(readTextRows(path), path);
-}
 
 /**
  * Entries of rows, in order; `metadata.source_index` counts them from 0.
