@@ -1,46 +1,22 @@
 /** Data sets in every form: JSON Lines, parquet, a folder, a pulled data set. */
 import assert from "node:assert/strict";
 import { parquetWriteFile } from "hyparquet-writer";
-import zlib from "node:zlib";
 import { test } from "../core/testing.ts";
 import { openProblems, readEntries } from "./open_problems.ts";
-import { FROM_FILE, lines } from "./testing.ts";
+import { ANSWERS, CODECS, FROM_FILE, lines, QUESTIONS, writeParquet } from "./testing.ts";
 
 const COMMIT = "0123456789abcdef0123456789abcdef01234567";
-const COUNT = 40;
-const questions = Array.from({ length: COUNT }, (_, i) => `${i} + 1 =`);
-const answers = Array.from({ length: COUNT }, (_, i) => String(i + 1));
-
-type Codec = "UNCOMPRESSED" | "SNAPPY" | "GZIP" | "ZSTD" | "BROTLI" | "LZ4";
-
-function writeParquet(path: string, codec: Codec = "SNAPPY"): void {
-  const packed = (bytes: Uint8Array) => new Uint8Array(bytes);
-  parquetWriteFile({
-    filename: path,
-    codec,
-    compressors: {
-      GZIP: (input) => packed(zlib.gzipSync(input)),
-      ZSTD: (input) => packed(zlib.zstdCompressSync(input)),
-      BROTLI: (input) => packed(zlib.brotliCompressSync(input)),
-      LZ4: packed,
-    },
-    columnData: [
-      { name: "question", data: questions, type: "STRING" },
-      { name: "answer", data: answers, type: "STRING" },
-      { name: "steps", data: questions.map((_, i) => BigInt(i)), type: "INT64" },
-      { name: "tags", data: questions.map(() => ({ kind: "sum", parts: [1, 2] })), type: "JSON" },
-    ],
-  });
-}
 
 test.inFolder("parquet gives the same entries as JSON Lines, in every usual packing", async (folder) => {
   const tags = { kind: "sum", parts: [1, 2] };
-  const rows = questions.map((question, i) => ({ question, answer: answers[i], steps: i, tags }));
+  const rows = QUESTIONS.map((question, i) => {
+    return { question, answer: ANSWERS[i], steps: i, tags, score: i / 3, easy: i % 2 === 0 };
+  });
   await Deno.writeTextFile(`${folder}/a.jsonl`, lines(rows));
   const wanted = await readEntries(`${folder}/a.jsonl`);
-  assert.equal(wanted.length, COUNT);
+  assert.equal(wanted.length, QUESTIONS.length);
   assert.equal(wanted[3]!.metadata["steps"], 3);
-  for (const codec of ["UNCOMPRESSED", "SNAPPY", "GZIP", "ZSTD", "BROTLI"] as const) {
+  for (const codec of CODECS) {
     writeParquet(`${folder}/${codec}.parquet`, codec);
     assert.deepEqual(await readEntries(`${folder}/${codec}.parquet`), wanted, codec);
   }
@@ -66,7 +42,7 @@ test.inFolder("a pulled data set is named as on the Hub; its splits are kept apa
       const splits = (["train", "validation", "test"] as const).map((split) =>
         source.length(split)
       );
-      assert.deepEqual(splits, [COUNT, 0, 1]);
+      assert.deepEqual(splits, [QUESTIONS.length, 0, 1]);
       assert.equal(source.name, name);
     }
     assert.deepEqual((await readEntries("org/sums", "test")).map(({ answer }) => answer), ["a"]);
@@ -102,15 +78,15 @@ test.inFolder("a bad row of a parquet file is named by its number", async (folde
 test.inFolder("a note says that a file has only questions before they are trained on", async (folder) => {
   const path = `${folder}/a.jsonl`;
   const write = (more: object) =>
-    Deno.writeTextFile(path, lines(questions.map((question) => ({ question, ...more }))));
+    Deno.writeTextFile(path, lines(QUESTIONS.map((question) => ({ question, ...more }))));
   const options = { ...FROM_FILE, dataset_name: path };
   await write({ label: "2" });
   const open = await openProblems({ ...options, num_examples: 10 });
-  assert.match(open.notes!.join(), /none of the 40 problems has an answer/);
-  const rows = questions.map((question, i) => i < 9 ? { question } : { question, answer: "2" });
+  assert.match(open.notes!.join(), /none of the 20 problems has an answer/);
+  const rows = QUESTIONS.map((question, i) => i < 9 ? { question } : { question, answer: "2" });
   await Deno.writeTextFile(path, lines(rows));
   const some = await openProblems({ ...options, num_examples: 10 });
-  assert.match(some.notes!.join(), /9 of the 40 problems have no answer .* of them is right/);
+  assert.match(some.notes!.join(), /9 of the 20 problems have no answer .* of them is right/);
   await write({ answer: "2" });
   const closed = await openProblems({ ...options, num_examples: 10 });
   assert.doesNotMatch(closed.notes!.join(), /answer/);
@@ -118,10 +94,10 @@ test.inFolder("a note says that a file has only questions before they are traine
 
 test.inFolder("the test split of a file with several splits is not trained on", async (folder) => {
   const path = `${folder}/all.jsonl`, splits = ["train", "test", "train", "validation"];
-  const rows = questions.map((question, i) => ({ split: splits[i % 4]!, question }));
+  const rows = QUESTIONS.map((question, i) => ({ split: splits[i % 4]!, question }));
   const written = rows.map(({ split, question }, i) => ({
     question,
-    answer: answers[i],
+    answer: ANSWERS[i],
     ...(i % 3 === 0 ? { extra_info: { split } } : { split }), // where verl has it
   }));
   await Deno.writeTextFile(path, lines(written));

@@ -1,4 +1,6 @@
 /** For tests only: files of rows, and the options with which they are opened. */
+import zlib from "node:zlib";
+import { parquetWriteFile } from "hyparquet-writer";
 import { withFolder } from "../core/testing.ts";
 import type { SourceOptions } from "./open_source.ts";
 
@@ -27,4 +29,45 @@ export function withFile<T>(
 /** Rows as JSON Lines; a text is a line as it is. */
 export function lines(rows: readonly unknown[]): string {
   return rows.map((row) => typeof row === "string" ? row : JSON.stringify(row)).join("\n") + "\n";
+}
+
+/** Twenty small problems. */
+export const QUESTIONS: string[] = Array.from({ length: 20 }, (_, i) => `${i} + 1 =`);
+export const ANSWERS: string[] = QUESTIONS.map((_, i) => String(i + 1));
+
+type Written = Parameters<typeof parquetWriteFile>[0];
+
+/** The problems as columns, as text alone. */
+export const TEXT_COLUMNS: Written["columnData"] = [
+  { name: "question", data: QUESTIONS, type: "STRING" },
+  { name: "answer", data: ANSWERS, type: "STRING" },
+];
+
+/** The problems with columns of other types. */
+export const ALL_COLUMNS: Written["columnData"] = [
+  ...TEXT_COLUMNS,
+  { name: "steps", data: QUESTIONS.map((_, i) => BigInt(i)), type: "INT64" },
+  { name: "tags", data: QUESTIONS.map(() => ({ kind: "sum", parts: [1, 2] })), type: "JSON" },
+  { name: "score", data: QUESTIONS.map((_, i) => i / 3), type: "DOUBLE" },
+  { name: "easy", data: QUESTIONS.map((_, i) => i % 2 === 0), type: "BOOLEAN" },
+];
+
+/** The packings that are read. */
+export const CODECS = ["UNCOMPRESSED", "SNAPPY", "GZIP", "ZSTD", "BROTLI"] as const;
+
+/** Writes columns as a parquet file, also in packings that are not read. */
+export function writeParquet(
+  filename: string,
+  codec: NonNullable<Written["codec"]> = "SNAPPY",
+  columnData: Written["columnData"] = ALL_COLUMNS,
+): void {
+  const packed = (bytes: Uint8Array) => new Uint8Array(bytes);
+  const compressors = {
+    GZIP: (input: Uint8Array) => packed(zlib.gzipSync(input)),
+    ZSTD: (input: Uint8Array) => packed(zlib.zstdCompressSync(input)),
+    BROTLI: (input: Uint8Array) => packed(zlib.brotliCompressSync(input)),
+    LZ4: packed,
+    LZ4_RAW: packed,
+  };
+  parquetWriteFile({ filename, codec, compressors, columnData, rowGroupSize: 8 });
 }
