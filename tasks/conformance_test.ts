@@ -1,7 +1,7 @@
 /**
  * Checks the protocol for every registered task, beyond `generation_test.ts` (entries) and
- * `golden_test.ts` (recorded data): parameters out of range are refused, entries stay within the
- * ranges that they report, and no answer keeps a scorer busy. A new task is covered automatically.
+ * `golden_test.ts` (recorded data): parameters out of range are refused, and no answer keeps a
+ * scorer busy. A new task is covered automatically.
  */
 import assert from "node:assert/strict";
 import process from "node:process";
@@ -10,9 +10,6 @@ import { createDataset } from "./dataset.ts";
 import { getTask, scoreAnswer, validateTaskConfig } from "./registry.ts";
 import { testedTasks } from "./testing.ts";
 import type { ParamSpec } from "../core/named_params.ts";
-
-/** Maximum length of an entry with default parameters, in characters, so that prompts have room. */
-const MAX_QUESTION_LENGTH = 12_000, MAX_ANSWER_LENGTH = 24_000;
 
 /** Values that a parameter of this kind must refuse. */
 function wrongValues(spec: ParamSpec): unknown[] {
@@ -95,88 +92,40 @@ Deno.test("parameters allow every level of the curriculum, but for those of the 
   ]);
 });
 
-/** Keys whose value does not lie in the range of the same name, with the reason. */
-const OTHER_MEANING: Record<string, string> = {
-  "circuit_logic.inputs": "the range is of each term's, the value lists all of them",
-  "power_function.exponent": "the range is of its size, half of them are negative",
-  "propositional_logic.complexity": "the range is of depths, the value counts the example's nodes",
-};
-
-Deno.test("no entry exceeds the sizes that it reports", () => {
-  let compared = 0;
-  for (const name of testedTasks()) {
-    for (const entry of createDataset(name, { seed: 77, size: 30 })) {
-      const { question, answer, metadata } = entry;
-      const label = `${name} ${metadata["source_index"]}`;
-      assert.ok(question.trim() !== "", `${label}: an empty question`);
-      assert.ok(question.length <= MAX_QUESTION_LENGTH, `${label}: ${question.length} characters`);
-      assert.ok((answer ?? "").length <= MAX_ANSWER_LENGTH, `${label}: a long answer`);
-      const { difficulty } = metadata;
-      for (const [key, claim] of Object.entries(difficulty ?? {})) {
-        if (!isPair(claim) || OTHER_MEANING[`${name}.${key}`] !== undefined) continue;
-        const value = metadata[key];
-        const size = Array.isArray(value) && !isNumbers(value, claim) ? value.length : null;
-        const values = size !== null ? [size] : [value].flat();
-        for (const found of values) {
-          if (typeof found !== "number") continue;
-          const text = `${label}: ${key} is ${found}, claimed are ${claim}`;
-          assert.ok(found >= claim[0] && found <= claim[1], text);
-          compared++;
-        }
-      }
-    }
-  }
-  if (Deno.env.get("RGX_TEST_TASKS") === undefined) assert.ok(compared > 1000, String(compared));
-});
-
-function isPair(value: unknown): value is [number, number] {
-  return Array.isArray(value) && value.length === 2 && value.every((x) => typeof x === "number");
-}
-
-/** Whether the list holds values of the range, rather than as many values as the range says. */
-function isNumbers(list: readonly unknown[], [low, high]: [number, number]): boolean {
-  return list.every((x) => typeof x === "number" && x >= low && x <= high);
-}
-
-Deno.test("an entry has exactly the keys of the protocol", () => {
-  for (const name of testedTasks()) {
-    const { metadata, ...rest } = createDataset(name, { seed: 5 }).entry(3);
-    assert.deepEqual(Object.keys(rest), ["question", "answer"], name);
-    assert.equal(metadata["source_dataset"], name);
-    assert.equal(metadata["source_index"], 3, name);
-    assert.ok(["object", "number"].includes(typeof metadata["difficulty"]), name);
-  }
-});
+/** As much of a text as scorers still parse (`isOverlong`), which is what takes them longest. */
+const long = (piece: string) => piece.repeat(100_000 / piece.length);
 
 /** Answers that a confused or a malicious model could give. */
 const HOSTILE: Record<string, string> = {
   "a megabyte of words": "the answer is ".repeat(75_000),
-  "a megabyte of one letter": "a".repeat(1_000_000),
-  "brackets in brackets": "[".repeat(1_000_000),
-  "parentheses, closed": "(".repeat(500_000) + "1" + ")".repeat(500_000),
-  "lists in lists": "[1,".repeat(300_000),
+  "a megabyte of digits": "9".repeat(1_000_000),
+  "a megabyte of lines": "\n1".repeat(500_000),
+  "one letter": long("a"),
+  "brackets in brackets": long("["),
+  "parentheses, closed": "(".repeat(49_000) + "1" + ")".repeat(49_000),
+  "lists in lists": long("[1,"),
   "an enormous exponent": "1e999999",
-  "an exponent of many digits": "1e" + "9".repeat(100_000),
+  "an exponent of many digits": "1e" + "9".repeat(99_000),
   "a tiny number": "1e-999999999",
-  "a million digits": "9".repeat(1_000_000),
-  "a long fraction": "0." + "3".repeat(1_000_000),
-  "digits of another script": "٣".repeat(100_000),
+  "digits": long("9"),
+  "a long fraction": "0." + "3".repeat(99_000),
+  "digits of another script": long("٣"),
   "wide digits": "１２３",
   "bait for backtracking": "a".repeat(50_000) + "!",
-  "spaces": "1" + " ".repeat(1_000_000) + "x",
-  "lines": "\n1".repeat(500_000),
-  "numbers and commas": "1,".repeat(500_000),
-  "numbers and spaces": "1 2 ".repeat(250_000),
-  "a long sum": "1+".repeat(500_000) + "1",
-  "powers of powers": "9**".repeat(300_000) + "9",
-  "signs": "-".repeat(1_000_000) + "1",
-  "quotes": "'".repeat(1_000_000),
-  "pairs": "(1, 2), ".repeat(120_000),
-  "a deep object": '{"a":'.repeat(150_000),
-  "nothing printable": "\u0000".repeat(1_000_000),
-  "half a character": "\ud800".repeat(500_000),
-  "moves": "up down left right ".repeat(50_000),
-  "variables": "x*y+".repeat(250_000) + "z",
+  "spaces": "1" + " ".repeat(99_000) + "x",
+  "lines": long("\n1"),
+  "numbers and commas": long("1,"),
+  "numbers and spaces": long("1 2 "),
+  "a long sum": long("1+") + "1",
+  "powers of powers": long("9**"),
+  "signs": long("-"),
+  "quotes": long("'"),
+  "pairs": long("(1, 2), "),
+  "a deep object": long('{"a":'),
+  "nothing printable": long("\u0000"),
+  "half a character": long("\ud800"),
+  "moves": long("up down left right "),
+  "variables": long("x*y+"),
 };
 
 /** Milliseconds of processor time. Wall-clock time would count other processes too. */

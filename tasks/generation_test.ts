@@ -7,14 +7,20 @@ import { getTask, scoreAnswer } from "./registry.ts";
 import { testedTasks } from "./testing.ts";
 import type { Entry } from "./types.ts";
 
-const SEEDS = [0, 1, 42, 12345, 2 ** 40];
+const SEEDS = [0, 42, 2 ** 40];
 
-Deno.test("an entry's answer scores 1 and a blank one 0, for every task and many seeds", () => {
+/** Maximum length of an entry with default parameters, in characters, so that prompts have room. */
+const MAX_QUESTION_LENGTH = 12_000, MAX_ANSWER_LENGTH = 24_000;
+
+Deno.test("an entry's answer scores 1 and a blank one 0, for every task and several seeds", () => {
   for (const name of testedTasks()) {
     for (const seed of SEEDS) {
-      for (const entry of createDataset(name, { seed, size: 60 })) {
+      for (const entry of createDataset(name, { seed, size: 40 })) {
         const label = `${name}, seed ${seed}, entry ${entry.metadata["source_index"]}`;
+        const before = JSON.stringify(entry);
         if (entry.answer !== null) assert.equal(scoreAnswer(entry.answer, entry), 1, label);
+        scoreAnswer("something else", entry);
+        assert.equal(JSON.stringify(entry), before, `${label}: scoring changes the entry`);
         if (getTask(name).acceptsBlank) continue;
         assert.equal(scoreAnswer(" \n", entry), 0, label);
         assert.equal(scoreAnswer(null, entry), 0, label);
@@ -22,6 +28,51 @@ Deno.test("an entry's answer scores 1 and a blank one 0, for every task and many
     }
   }
 });
+
+/** Keys whose value does not lie in the range of the same name, with the reason. */
+const OTHER_MEANING: Record<string, string> = {
+  "circuit_logic.inputs": "the range is of each term's, the value lists all of them",
+  "power_function.exponent": "the range is of its size, half of them are negative",
+  "propositional_logic.complexity": "the range is of depths, the value counts the example's nodes",
+};
+
+Deno.test("an entry has the keys of the protocol, and does not exceed the sizes it reports", () => {
+  let compared = 0;
+  for (const name of testedTasks()) {
+    for (const [index, entry] of [...createDataset(name, { seed: 77, size: 30 })].entries()) {
+      const { question, answer, metadata, ...more } = entry, { difficulty } = metadata;
+      const label = `${name} ${index}`;
+      assert.deepEqual([metadata["source_dataset"], metadata["source_index"]], [name, index]);
+      assert.deepEqual(Object.keys(more), [], label);
+      assert.ok(["object", "number"].includes(typeof difficulty), label);
+      assert.ok(question.trim() !== "", `${label}: an empty question`);
+      assert.ok(question.length <= MAX_QUESTION_LENGTH, `${label}: ${question.length} characters`);
+      assert.ok((answer ?? "").length <= MAX_ANSWER_LENGTH, `${label}: a long answer`);
+      for (const [key, claim] of Object.entries(difficulty ?? {})) {
+        if (!isPair(claim) || OTHER_MEANING[`${name}.${key}`] !== undefined) continue;
+        const value = metadata[key];
+        const size = Array.isArray(value) && !isNumbers(value, claim) ? value.length : null;
+        const values = size !== null ? [size] : [value].flat();
+        for (const found of values) {
+          if (typeof found !== "number") continue;
+          const text = `${label}: ${key} is ${found}, claimed are ${claim}`;
+          assert.ok(found >= claim[0] && found <= claim[1], text);
+          compared++;
+        }
+      }
+    }
+  }
+  if (Deno.env.get("RGX_TEST_TASKS") === undefined) assert.ok(compared > 1000, String(compared));
+});
+
+function isPair(value: unknown): value is [number, number] {
+  return Array.isArray(value) && value.length === 2 && value.every((x) => typeof x === "number");
+}
+
+/** Whether the list holds values of the range, rather than as many values as the range says. */
+function isNumbers(list: readonly unknown[], [low, high]: [number, number]): boolean {
+  return list.every((x) => typeof x === "number" && x >= low && x <= high);
+}
 
 Deno.test("scorers accept any text and any entry and return 0 to 1", () => {
   const texts = [
@@ -36,9 +87,7 @@ Deno.test("scorers accept any text and any entry and return 0 to 1", () => {
     "\u0000",
     "😀 ﷽ \ud800",
     "((((((((((",
-    "x".repeat(20_000),
-    "1,".repeat(5_000),
-    "1 ".repeat(5_000),
+    "1, ".repeat(5_000),
   ];
   for (const name of testedTasks()) {
     const entry = createDataset(name, { seed: 3 }).entry(0);
@@ -49,16 +98,6 @@ Deno.test("scorers accept any text and any entry and return 0 to 1", () => {
         assert.ok(score >= 0 && score <= 1, `${name}: ${score} for ${text.slice(0, 20)}`);
       }
     }
-  }
-});
-
-Deno.test("scoring does not change the entry", () => {
-  for (const name of testedTasks()) {
-    const entry = createDataset(name, { seed: 5 }).entry(0);
-    const before = JSON.stringify(entry);
-    scoreAnswer(entry.answer, entry);
-    scoreAnswer("something else", entry);
-    assert.equal(JSON.stringify(entry), before, name);
   }
 });
 
@@ -99,7 +138,7 @@ Deno.test("the answers at every curriculum level are right", () => {
     const attributes = getTask(name).curriculum ?? [];
     const top = Math.max(0, ...attributes.map((attribute) => attribute.levels.length - 1));
     for (let level = 0; attributes.length > 0 && level <= top; level++) {
-      for (const mode of ["inclusive", "upper_bound", "last_k"] as const) {
+      for (const mode of ["inclusive", "upper_bound"] as const) {
         const config = curriculumConfig(getTask(name), { "*": level }, { mode });
         const options: DatasetOptions = { ...config, seed: 2, size: 3 };
         for (const entry of createDataset(name, options)) {
