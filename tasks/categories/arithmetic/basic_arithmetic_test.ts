@@ -1,57 +1,6 @@
 import assert from "node:assert/strict";
 import { createDataset } from "../../dataset.ts";
-
-/** A fraction n / d of bigints with d > 0. */
-type Fraction = [bigint, bigint];
-
-/**
- * Evaluates an expression by the usual rules, independently of the generator, and counts its
- * numbers.
- */
-function evaluate(text: string): { value: Fraction; numbers: number; exact: boolean } {
-  const tokens = text.match(/\d+|[-+*/()]/g)!;
-  let at = 0, numbers = 0, exact = true;
-  const factor = (): Fraction => {
-    const token = tokens[at++]!;
-    if (token === "-") {
-      const [n, d] = factor();
-      return [-n, d];
-    }
-    if (token === "(") {
-      const value = sum();
-      assert.equal(tokens[at++], ")");
-      return value;
-    }
-    numbers++;
-    return [BigInt(token), 1n];
-  };
-  const product = (): Fraction => {
-    let [n, d] = factor();
-    while (tokens[at] === "*" || tokens[at] === "/") {
-      const divide = tokens[at++] === "/";
-      const [a, b] = factor();
-      if (divide) {
-        assert.notEqual(a, 0n, `division by zero in ${text}`);
-        [n, d] = [n * b, d * a];
-        exact &&= n % d === 0n;
-      } else [n, d] = [n * a, d * b];
-      [n, d] = n % d === 0n ? [n / d, 1n] : [n, d];
-    }
-    return [n, d];
-  };
-  const sum = (): Fraction => {
-    let [n, d] = product();
-    while (tokens[at] === "+" || tokens[at] === "-") {
-      const sign = tokens[at++] === "+" ? 1n : -1n;
-      const [a, b] = product();
-      [n, d] = [n * b + sign * a * d, d * b];
-    }
-    return [n, d];
-  };
-  const value = sum();
-  assert.equal(at, tokens.length, `cannot read ${text}`);
-  return { value, numbers, exact };
-}
+import { evaluate } from "./expression_testing.ts";
 
 Deno.test("expressions have the stated value, terms and number sizes, exact divisions", () => {
   for (const allow_parentheses of [true, false]) {

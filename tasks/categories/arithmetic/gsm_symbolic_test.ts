@@ -26,7 +26,7 @@ Deno.test("every template gives integer answers with right solutions for many dr
   assert.ok(templates.length >= 100, `${templates.length} templates`);
   let equations = 0;
   templates.forEach((template, t) => {
-    for (let i = 0; i < 80; i++) {
+    for (let i = 0; i < 40; i++) {
       const random = RandomStream.forTask(77, "train", `template ${t}`, i);
       const { question, answer, steps, variables } = template(random);
       const label = `template ${t}, draw ${i}: ${question}`;
@@ -52,7 +52,7 @@ Deno.test("every template gives integer answers with right solutions for many dr
       }
     }
   });
-  assert.ok(equations > 20_000, `only ${equations} equations were checked`);
+  assert.ok(equations > 10_000, `only ${equations} equations were checked`);
 });
 
 Deno.test("more than a hundred templates are drawn about equally often", () => {

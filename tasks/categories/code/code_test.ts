@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { RandomStream } from "../../../core/philox.ts";
 import { createDataset } from "../../dataset.ts";
+import { entriesOf } from "../../testing.ts";
 import { readGoldenLines } from "../../../tests/golden.ts";
 import { jsonDistance, pythonJson } from "./codeio.ts";
 import { SNIPPETS, sourceOf } from "./codeio.ts";
@@ -61,7 +62,7 @@ function followSource(source: string): string {
 }
 
 Deno.test("bf: the question's program prints the answer and does what its source says", () => {
-  for (const [difficulty, size] of [[1, 300], [2, 20], [3, 20]]) {
+  for (const [difficulty, size] of [[1, 100], [2, 5], [3, 5]]) {
     const answers = new Set<string>();
     for (const entry of createDataset("bf", { difficulty, seed: 5, size: size! })) {
       const program = entry.question.split("\n\n")[1]!;
@@ -91,19 +92,17 @@ function runShown(question: string, input: unknown): unknown {
 Deno.test("codeio: the shown function turns the input into the output", () => {
   const configs = [{}, ...[1, 2, 3, 4, 5, 6, 7, 8, 9, 10].map((difficulty) => ({ difficulty }))];
   let asked = 0, all = 0;
-  for (const config of configs) {
-    for (const entry of createDataset("codeio", { ...config, seed: 5, size: 60 })) {
-      const { question, answer } = entry;
-      const given = JSON.parse(/for this input\?\n(.*)\n/.exec(question)?.[1] ?? "null");
-      const [input, output] = given === null
-        ? [JSON.parse(answer!), JSON.parse(/return this output\?\n(.*)\n/.exec(question)![1]!)]
-        : [given, JSON.parse(answer!)];
-      assert.deepEqual(runShown(question, input), output, question);
-      assert.deepEqual(entry.metadata["input_data"], input);
-      assert.deepEqual(entry.metadata["output_data"], output);
-      asked += given === null ? 0 : 1;
-      all++;
-    }
+  for (const entry of entriesOf("codeio", configs, { seed: 5, size: 20 })) {
+    const { question, answer } = entry;
+    const given = JSON.parse(/for this input\?\n(.*)\n/.exec(question)?.[1] ?? "null");
+    const [input, output] = given === null
+      ? [JSON.parse(answer!), JSON.parse(/return this output\?\n(.*)\n/.exec(question)![1]!)]
+      : [given, JSON.parse(answer!)];
+    assert.deepEqual(runShown(question, input), output, question);
+    assert.deepEqual(entry.metadata["input_data"], input);
+    assert.deepEqual(entry.metadata["output_data"], output);
+    asked += given === null ? 0 : 1;
+    all++;
   }
   assert.ok(asked > 0.4 * all && asked < 0.6 * all);
   for (const [share, text] of [[0, "For which input"], [1, "Which output"]] as const) {

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { createDataset } from "../../dataset.ts";
-import { scoreTaskAnswer } from "../../registry.ts";
+import { entriesOf } from "../../testing.ts";
 
 /** The values for each cell. Powers are exact, from a table. */
 const FUNCTIONS: Record<string, (x: bigint, y: bigint) => bigint> = {
@@ -16,8 +16,8 @@ function lines(question: string, marks: RegExp): string[] {
 
 Deno.test("the hidden cells of a modulo grid follow from the cells that are shown", () => {
   const options = [
-    { seed: 1, size: 110, size_x: 8, size_y: 11, max_divisor: 9, max_target: 8, max_holes: 2 },
-    { seed: 2, size: 90, size_x: 12, size_y: 7, max_divisor: 20, max_target: 20, max_holes: 9 },
+    { seed: 1, size: 60, size_x: 8, size_y: 11, max_divisor: 9, max_target: 8, max_holes: 2 },
+    { seed: 2, size: 40, size_x: 12, size_y: 7, max_divisor: 20, max_target: 20, max_holes: 9 },
     { seed: 3, size: 10, size_x: 6, size_y: 6, max_divisor: 2, max_target: 1, max_holes: 1 },
   ];
   let decided = 0, entries = 0;
@@ -60,7 +60,6 @@ Deno.test("the hidden cells of a modulo grid follow from the cells that are show
         entry.answer!.split("\n")[3]![2] === "✅",
         cellText(operation as string, divisor as number, 2, 3) === String(target),
       );
-      assert.equal(scoreTaskAnswer("modulo_grid", entry.answer!.replaceAll("✅", "❌"), entry), 0);
     }
   }
   assert.ok(decided > 0.9 * entries, `${decided} of ${entries} grids have one completion`);
@@ -88,20 +87,17 @@ Deno.test("every term of a number sequence follows from the rule", () => {
     { seed: 3, min_terms: 12, max_terms: 16, max_complexity: 5 },
   ];
   const seen = new Set<string>();
-  for (const option of options) {
-    for (const entry of createDataset("number_sequence", { ...option, size: 150 })) {
-      const shown = /^(-?\d+(?:, -?\d+)+), \?$/m.exec(entry.question)![1]!.split(", ").map(BigInt);
-      const rule = entry.metadata["rule"] as string;
-      for (let i = 1; i < shown.length; i++) {
-        assert.equal(nextTerm(rule, shown.slice(0, i)), shown[i], `${rule}: ${shown}`);
-      }
-      assert.equal(String(nextTerm(rule, shown)), entry.answer);
-      assert.deepEqual([...shown.map(Number), Number(entry.answer)], entry.metadata["sequence"]);
-      assert.ok(rule.split(" then ").length <= (entry.metadata["complexity"] as number) + 1);
-      assert.ok(new Set(shown).size > 1);
-      for (const step of rule.split(" then ")) seen.add(step.replace(/-?\d+/, "n"));
-      assert.equal(scoreTaskAnswer("number_sequence", `x${entry.answer}x`, entry) < 1, true);
+  for (const entry of entriesOf("number_sequence", options, { size: 80 })) {
+    const shown = /^(-?\d+(?:, -?\d+)+), \?$/m.exec(entry.question)![1]!.split(", ").map(BigInt);
+    const rule = entry.metadata["rule"] as string;
+    for (let i = 1; i < shown.length; i++) {
+      assert.equal(nextTerm(rule, shown.slice(0, i)), shown[i], `${rule}: ${shown}`);
     }
+    assert.equal(String(nextTerm(rule, shown)), entry.answer);
+    assert.deepEqual([...shown.map(Number), Number(entry.answer)], entry.metadata["sequence"]);
+    assert.ok(rule.split(" then ").length <= (entry.metadata["complexity"] as number) + 1);
+    assert.ok(new Set(shown).size > 1);
+    for (const step of rule.split(" then ")) seen.add(step.replace(/-?\d+/, "n"));
   }
   assert.equal(seen.size, 6, [...seen].join());
 });
@@ -146,9 +142,9 @@ function takeApart(drawn: number[][], left: number[][], steps: { left: number })
 
 Deno.test("the drawing consists of as many rectangles as the answer says", () => {
   const options = [
-    { seed: 1, size: 120, width: 30, height: 20, max_rectangles: 6 },
-    { seed: 2, size: 80, width: 10, height: 10, max_rectangles: 4 },
-    { seed: 3, size: 40, width: 50, height: 12, max_rectangles: 9 },
+    { seed: 1, size: 60, width: 30, height: 20, max_rectangles: 6 },
+    { seed: 2, size: 40, width: 10, height: 10, max_rectangles: 4 },
+    { seed: 3, size: 20, width: 50, height: 12, max_rectangles: 9 },
   ];
   let solved = 0;
   for (const option of options) {
@@ -164,5 +160,5 @@ Deno.test("the drawing consists of as many rectangles as the answer says", () =>
       assert.equal(String(found), entry.answer, entry.question);
     }
   }
-  assert.ok(solved >= 235, `${solved} of 240`);
+  assert.ok(solved >= 117, `${solved} of 120`);
 });

@@ -1,31 +1,6 @@
 import assert from "node:assert/strict";
 import { createDataset } from "../../dataset.ts";
-import { scoreAnswer } from "../../registry.ts";
-import { entriesOf } from "../../testing.ts";
-
-/**
- * All values that the numbers can be combined to, as texts "numerator/denominator", by recursion.
- */
-function reachable(numbers: [bigint, bigint][]): Set<string> {
-  const found = new Set<string>();
-  if (numbers.length === 1) {
-    const [[a, b]] = numbers as [[bigint, bigint]];
-    if (b !== 0n && a % b === 0n) found.add(String(a / b));
-    return found;
-  }
-  for (let i = 0; i < numbers.length; i++) {
-    for (let j = 0; j < numbers.length; j++) {
-      if (i === j) continue;
-      const [[a, b], [c, d]] = [numbers[i]!, numbers[j]!];
-      const rest = numbers.filter((_, k) => k !== i && k !== j);
-      const results: [bigint, bigint][] = [[a * d + c * b, b * d], [a * d - c * b, b * d]];
-      results.push([a * c, b * d]);
-      if (c !== 0n) results.push([a * d, b * c]);
-      for (const result of results) for (const v of reachable([result, ...rest])) found.add(v);
-    }
-  }
-  return found;
-}
+import { entriesOf, numbersIn } from "../../testing.ts";
 
 /** The value of an expression, computed by JavaScript. Used only for generated expressions. */
 function evaluate(expression: string): number {
@@ -41,7 +16,7 @@ Deno.test("countdown: the answer uses the question's numbers and reaches its tar
     { min_numbers: 9, max_numbers: 15, min_target: 1, max_target: 10_000, max_value: 300 },
   ];
   for (const options of sets) {
-    for (const entry of createDataset("countdown", { seed: 1, size: 150, ...options })) {
+    for (const entry of entriesOf("countdown", [options], { seed: 1, size: 60 })) {
       const [, list, target] = /numbers ([\d, ]+) to make (\d+)\./.exec(entry.question)!;
       const given = list!.split(", ").map(Number),
         used = entry.answer!.match(/\d+/g)!.map(Number);
@@ -52,9 +27,6 @@ Deno.test("countdown: the answer uses the question's numbers and reaches its tar
       const { min_target = 100, max_target = 999 } = options;
       assert.ok(Number(target) >= min_target && Number(target) <= max_target, target);
       if (options.operators) assert.ok(!/[-/]/.test(entry.answer!));
-      assert.equal(scoreAnswer(`(${entry.answer})`, entry), 1);
-      assert.equal(scoreAnswer(`${entry.answer} + ${given[0]}`, entry), 0.05);
-      assert.equal(scoreAnswer(`${entry.answer} = ${target}`, entry), 0.01);
     }
   }
 });
@@ -72,10 +44,10 @@ Deno.test("countdown: an unreachable range of targets gives the nearest target f
   }
 });
 
-Deno.test("puzzle24: a full search finds 24 too, and the answer makes it", () => {
+Deno.test("puzzle24: the answer makes 24 of the question's numbers", () => {
   const sets = [{}, { operators: ["+", "*"] }, { min_value: 5, max_value: 8 }];
   for (const options of sets) {
-    for (const entry of createDataset("puzzle24", { seed: 2, size: 100, ...options })) {
+    for (const entry of entriesOf("puzzle24", [options], { seed: 2, size: 60 })) {
       const numbers = /numbers ([\d, ]+)\./.exec(entry.question)![1]!.split(", ").map(Number);
       const { min_value = 1, max_value = 10 } = options;
       assert.ok(numbers.every((n) => n >= min_value && n <= max_value));
@@ -83,13 +55,6 @@ Deno.test("puzzle24: a full search finds 24 too, and the answer makes it", () =>
       assert.deepEqual(entry.answer!.match(/\d+/g)!.map(Number).sort(), numbers.toSorted());
       if (options.operators) assert.ok(!/[-/]/.test(entry.answer!));
     }
-  }
-  for (const entry of createDataset("puzzle24", { seed: 3, size: 10 })) {
-    const numbers = (entry.metadata["numbers"] as number[]).map((n): [bigint, bigint] => [
-      BigInt(n),
-      1n,
-    ]);
-    assert.ok(reachable(numbers).has("24"));
   }
 });
 
@@ -99,11 +64,8 @@ Deno.test("survo: the listed numbers fill the zeros so that all sums are right",
     max_num: 2000,
   }];
   for (const entry of entriesOf("survo", sets, { seed: 3, size: 100 })) {
-    const table = (text: string) =>
-      text.split("\n").filter((line) => /^\d+( \d+)+$/.test(line)).map((line) =>
-        line.split(" ").map(Number)
-      );
-    const puzzle = table(entry.question), filled = table(entry.answer!), n = puzzle.length;
+    const puzzle = numbersIn(entry.question), filled = numbersIn(entry.answer!);
+    const n = puzzle.length;
     const listed = /exactly once: ([\d, ]+)\n/.exec(entry.question)![1]!.split(", ").map(
       Number,
     );
@@ -119,9 +81,6 @@ Deno.test("survo: the listed numbers fill the zeros so that all sums are right",
     for (const line of [...filled, ...columns]) {
       assert.equal(line.slice(0, -1).reduce((a, b) => a + b), line.at(-1));
     }
-    const wrong = structuredClone(filled);
-    wrong[0]![0]!++;
-    assert.equal(scoreAnswer(wrong.map((row) => row.join(" ")).join("\n"), entry), 0);
     assert.equal(entry.metadata["source_idx"], entry.metadata["source_index"]);
   }
 });
@@ -172,9 +131,6 @@ Deno.test("kakurasu: exactly one grid has the question's sums, the answer", () =
       columnSums.map((_, c) => grid.reduce((s, row, r) => s + row[c]! * (r + 1), 0)),
       columnSums,
     );
-    assert.equal(scoreAnswer(entry.answer!.replace("1", "0"), entry), 0);
-    assert.equal(scoreAnswer(entry.answer! + "\n0 0", entry), 0);
-    assert.equal(scoreAnswer(entry.answer!.replaceAll(" ", ""), entry), 1);
   }
 });
 

@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
-import { createDataset } from "../../dataset.ts";
-import type { Entry } from "../../types.ts";
+import { entriesOf } from "../../testing.ts";
 
 type Point = [x: number, y: number];
 
@@ -25,16 +24,15 @@ function orthocenter([[ax, ay], [bx, by], [cx, cy]]: [Point, Point, Point]): Poi
   return [ax + bx + cx - 2 * x, ay + by + cy - 2 * y];
 }
 
-function entries(): Entry[] {
-  const configs = [{}, { min_coord: 0, max_coord: 2 }, { min_coord: -10_000, max_coord: 10_000 }];
-  return configs.flatMap((config) => [
-    ...createDataset("advanced_geometry", { ...config, seed: 8, size: 120 }),
-  ]);
-}
+const ENTRIES = entriesOf("advanced_geometry", [
+  {},
+  { min_coord: 0, max_coord: 2 },
+  { min_coord: -10_000, max_coord: 10_000 },
+]);
 
 Deno.test("the question's triangles are solved again by other formulas", () => {
   const seen = new Set<string>();
-  for (const { question, answer, metadata } of entries()) {
+  for (const { question, answer, metadata } of ENTRIES) {
     const [A, B, C] = corners(question) as [Point, Point, Point];
     const a = distance(B, C), b = distance(C, A), c = distance(A, B);
     const s = (a + b + c) / 2;
@@ -59,7 +57,7 @@ Deno.test("the question's triangles are solved again by other formulas", () => {
 });
 
 Deno.test("exact and approximate metadata agree", () => {
-  for (const { metadata } of entries()) {
+  for (const { metadata } of ENTRIES) {
     const exact = metadata["incircle_radius_exact"] as string | undefined;
     if (exact !== undefined) {
       const [top, ...squares] = exact.match(/\d+/g)!.map(Number);

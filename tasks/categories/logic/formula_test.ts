@@ -4,6 +4,7 @@ import { assertFast } from "../../../core/time_limit_testing.ts";
 import { RandomStream } from "../../../core/philox.ts";
 import { createDataset } from "../../dataset.ts";
 import { scoreAnswer, scoreTaskAnswer } from "../../registry.ts";
+import { entriesOf } from "../../testing.ts";
 
 const OPERATORS: [string, (a: boolean, b: boolean) => boolean][] = [
   ["↔", (a, b) => a === b],
@@ -72,21 +73,19 @@ Deno.test("propositional_logic: the example follows from the question's premises
     { seed: 3, size: 40, min_vars: 1, max_vars: 1 },
     { seed: 4, size: 40, max_complexity: 1, max_statements: 10 },
   ];
-  for (const config of configs) {
-    for (const entry of createDataset("propositional_logic", config)) {
-      const { question, metadata } = entry;
-      const premises = [...question.matchAll(/^\d+\. (.+)$/gm)].map((match) => match[1]!);
-      const names = /variables? ((?:[A-Z], )*[A-Z]),/.exec(question)![1]!.split(", ");
-      assert.deepEqual(names, metadata["variables"]);
-      const example = metadata["example_answer"] as string;
-      assert.equal(expectedScore(premises, example, names), 1, `${question}\n${example}`);
-      assert.equal(metadata["complexity"], example.match(/[A-Z¬∧∨→↔]/g)!.length);
-      assert.ok(
-        assignments(names).some((world) => premises.every((premise) => truth(premise, world))),
-        `the premises contradict: ${question}`,
-      );
-      assert.equal(scoreAnswer(example, entry), 1);
-    }
+  for (const entry of entriesOf("propositional_logic", configs)) {
+    const { question, metadata } = entry;
+    const premises = [...question.matchAll(/^\d+\. (.+)$/gm)].map((match) => match[1]!);
+    const names = /variables? ((?:[A-Z], )*[A-Z]),/.exec(question)![1]!.split(", ");
+    assert.deepEqual(names, metadata["variables"]);
+    const example = metadata["example_answer"] as string;
+    assert.equal(expectedScore(premises, example, names), 1, `${question}\n${example}`);
+    assert.equal(metadata["complexity"], example.match(/[A-Z¬∧∨→↔]/g)!.length);
+    assert.ok(
+      assignments(names).some((world) => premises.every((premise) => truth(premise, world))),
+      `the premises contradict: ${question}`,
+    );
+    assert.equal(scoreAnswer(example, entry), 1);
   }
 });
 

@@ -2,15 +2,10 @@
  * Solves aiw, knights_knaves, self_reference and syllogism again from the text of their questions.
  */
 import assert from "node:assert/strict";
-import { createDataset, type DatasetOptions } from "../../dataset.ts";
-import { scoreTaskAnswer } from "../../registry.ts";
 import { readGoldenLines } from "../../../tests/golden.ts";
+import { entriesOf } from "../../testing.ts";
 import type { Entry } from "../../types.ts";
 import { hasOneSolution, holds, type Statement } from "./knights_knaves.ts";
-
-function entries(name: string, ...configs: DatasetOptions[]): Entry[] {
-  return configs.flatMap((config) => [...createDataset(name, { size: 150, ...config })]);
-}
 
 /** A circle in which everybody knows everybody: the gender of its owner, and the other people. */
 interface Circle {
@@ -20,7 +15,7 @@ interface Circle {
 }
 
 Deno.test("aiw: counting in an explicit list of people gives the answer", () => {
-  for (const { question, answer } of entries("aiw", { seed: 1 }, { seed: 2, max_entities: 16 })) {
+  for (const { question, answer } of entriesOf("aiw", [{}, { max_entities: 16 }])) {
     const circles = [
       ...question.matchAll(/\w+, a (girl|woman|man), has (\d+) (\w+)[^.;]*? and (\d+) (\w+)/g),
     ]
@@ -44,11 +39,6 @@ Deno.test("aiw: counting in an explicit list of people gives the answer", () => 
         .filter(({ name, female }) => female && name !== asked).map(({ name }) => name),
     );
     assert.equal(String(women.size), answer, question);
-    assert.equal(
-      scoreTaskAnswer("aiw", `${answer}!`, { answer }),
-      answer!.length / (answer!.length + 1),
-    );
-    assert.equal(scoreTaskAnswer("aiw", "none", { answer }), 0);
   }
 });
 
@@ -120,7 +110,7 @@ Deno.test("knights_knaves: only the roles of the answer fit the statements", () 
     { seed: 4, n_people: 1, size: 30 },
     { seed: 5, n_people: 3, depth_constraint: 5, width_constraint: 1, size: 50 },
   ];
-  for (const { question, answer } of entries("knights_knaves", ...configs)) {
+  for (const { question, answer } of entriesOf("knights_knaves", configs)) {
     const good = /live only (\w+)s, all of whose statements are true/.exec(question)![1]!;
     const role = good.replace(/oe$/, "o");
     const said = [...question.matchAll(/^(\w+) says: "(.*)\."$/gm)]
@@ -172,7 +162,7 @@ function holdsFor(text: string, declared: readonly boolean[]): boolean {
 }
 
 Deno.test("self_reference: all 128 declarations are tried", () => {
-  for (const { question, answer } of entries("self_reference", { seed: 1 }, { seed: 2 })) {
+  for (const { question, answer } of entriesOf("self_reference", [{ size: 160 }])) {
     const said = [...question.matchAll(/^\d\. (.*)\.$/gm)].map((match) => match[1]!);
     assert.equal(said.length, 7);
     let ways = 0;
@@ -182,12 +172,11 @@ Deno.test("self_reference: all 128 declarations are tried", () => {
     }
     assert.equal(String(ways), answer, question);
     assert.ok(ways > 0);
-    assert.equal(scoreTaskAnswer("self_reference", ` ${answer}`, { answer }), 0);
   }
 });
 
 Deno.test("self_reference is varied: numbers, their combinations and answers", () => {
-  const all = entries("self_reference", { seed: 7, size: 1000 });
+  const all = entriesOf("self_reference", [{ size: 1000 }]);
   const numbers = all.map(({ question }) => question.match(/(?<=[tly] )\d(?= of)/g)!);
   const distinct = new Set(numbers.map(String)).size;
   assert.ok(distinct > 800, `${distinct} of 1000 combinations of numbers`);
@@ -219,7 +208,7 @@ Deno.test("syllogism: the rules of distribution and conversion agree", () => {
     { seed: 3, allow_some: false, allow_some_not: false },
     { seed: 4, allow_no: false, allow_some: false, allow_some_not: false, size: 30 },
   ];
-  for (const { question, answer, metadata } of entries("syllogism", ...configs)) {
+  for (const { question, answer, metadata } of entriesOf("syllogism", configs)) {
     const [first, second, conclusion] = question
       .match(/(?:All|No|Some) \w+ are (?:not )?\w+(?=[.?]\n)/g)!.map(readSentence);
     let follows: boolean;
@@ -240,6 +229,5 @@ Deno.test("syllogism: the rules of distribution and conversion agree", () => {
     }
     assert.equal(answer, follows ? "Yes" : "No", question);
     assert.equal(metadata["is_valid"], follows);
-    assert.equal(scoreTaskAnswer("syllogism", follows ? "No" : "Yes", { answer }), 0);
   }
 });

@@ -2,9 +2,7 @@
  * Tries every arrangement of zebra_puzzles against the clues as worded, and tests their variety.
  */
 import assert from "node:assert/strict";
-import { createDataset } from "../../dataset.ts";
-import { scoreTaskAnswer } from "../../registry.ts";
-import type { Entry } from "../../types.ts";
+import { entriesOf } from "../../testing.ts";
 
 interface Puzzle {
   houses: number;
@@ -75,27 +73,21 @@ function solve({ houses, lists, clues, asked }: Puzzle): string[] {
   return partial.map((houseOf) => lists[0]!.find((name) => houseOf.get(name) === asked)!);
 }
 
-function entries(...configs: Record<string, unknown>[]): Entry[] {
-  return configs.flatMap((config) => [...createDataset("zebra_puzzles", config)]);
-}
-
 Deno.test("zebra_puzzles: exactly one arrangement fits the clues, with the answer", () => {
   const configs = [
-    { seed: 1, size: 60 },
-    { seed: 2, size: 80, num_people: 3, num_characteristics: 5 },
+    { seed: 1, size: 30 },
+    { seed: 2, size: 40, num_people: 3, num_characteristics: 5 },
     { seed: 3, size: 40, num_people: 2, num_characteristics: 2 },
     { seed: 4, size: 30, num_people: 2, num_characteristics: 7 },
     { seed: 5, size: 3, num_people: 5, num_characteristics: 3 },
   ];
-  for (const { question, answer } of entries(...configs)) {
+  for (const { question, answer } of entriesOf("zebra_puzzles", configs)) {
     assert.deepEqual(solve(read(question)), [answer], question);
-    assert.equal(scoreTaskAnswer("zebra_puzzles", answer!.toUpperCase() + "\n", { answer }), 1);
-    assert.equal(scoreTaskAnswer("zebra_puzzles", `${answer}.`, { answer }), 0);
   }
 });
 
 Deno.test("zebra_puzzles: every clue is needed, none names the asked person directly", () => {
-  for (const { question, answer } of entries({ seed: 6, size: 25, num_people: 3 })) {
+  for (const { question, answer } of entriesOf("zebra_puzzles", [{ size: 15, num_people: 3 }])) {
     const puzzle = read(question);
     puzzle.clues.forEach((left, i) => {
       const clues = puzzle.clues.filter((_, j) => j !== i);
@@ -110,7 +102,7 @@ Deno.test("zebra_puzzles: every clue is needed, none names the asked person dire
 });
 
 Deno.test("zebra_puzzles vary: houses, names, categories, kinds and number of clues", () => {
-  const puzzles = entries({ seed: 8, size: 400 }).map(({ question, answer }) => ({
+  const puzzles = entriesOf("zebra_puzzles", [{ size: 400 }]).map(({ question, answer }) => ({
     ...read(question),
     answer: answer!,
   }));

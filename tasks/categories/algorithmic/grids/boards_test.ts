@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { createDataset, type DatasetOptions } from "../../../dataset.ts";
 import { validateTaskConfig } from "../../../registry.ts";
-import { entriesOf } from "../../../testing.ts";
+import { distances, entriesOf } from "../../../testing.ts";
 import { lifeStep } from "./life.ts";
 import { COMMON_PERIOD, DYING_PATTERNS, OSCILLATORS } from "./game_of_life_halting.ts";
 
@@ -22,13 +22,10 @@ Deno.test("binary_matrix: the shortest distance to any of the zeros", () => {
   const variants = [{}, { min_n: 1, max_n: 4 }, { p_zero: 0.01, max_n: 7 }, { p_zero: 1 }];
   for (const { question, answer, metadata } of entriesOf("binary_matrix", variants)) {
     const matrix = matrixIn(question);
-    const zeros = matrix.flatMap((row, r) => row.flatMap((cell, c) => cell === 0 ? [[r, c]] : []));
-    assert.ok(zeros.length > 0 && matrix.length === metadata["n"]);
-    const distances = matrix.map((row, r) =>
-      row.map((_, c) => Math.min(...zeros.map(([a, b]) => Math.abs(a! - r) + Math.abs(b! - c))))
-    );
-    assert.equal(answer, text(distances));
-    assert.deepEqual(metadata["solution"], distances);
+    assert.ok(matrix.flat().includes(0) && matrix.length === metadata["n"]);
+    const solution = distances(matrix, (cell) => cell === 0, () => true);
+    assert.equal(answer, text(solution));
+    assert.deepEqual(metadata["solution"], solution);
   }
 });
 

@@ -1,13 +1,6 @@
 /** Derives the answers of the matrix tasks again from their questions, by other methods. */
 import assert from "node:assert/strict";
-import { entriesOf } from "../../../testing.ts";
-
-/** The rows of numbers in a text. */
-function gridIn(text: string): number[][] {
-  return text.split("\n").filter((line) => /^[-\d. ]+$/.test(line)).map((line) =>
-    line.split(" ").map(Number)
-  );
-}
+import { distances, entriesOf, numbersIn } from "../../../testing.ts";
 
 Deno.test("rotate_matrix: every cell is rotated about the middle of the matrix", () => {
   const entries = entriesOf("rotate_matrix", [
@@ -18,7 +11,7 @@ Deno.test("rotate_matrix: every cell is rotated about the middle of the matrix",
   const seen = new Set<number>();
   for (const { question, answer } of entries) {
     const quarters = Number(/by (\d+) degrees/.exec(question)![1]) / 90;
-    const from = gridIn(question), to = gridIn(answer!), n = from.length;
+    const from = numbersIn(question), to = numbersIn(answer!), n = from.length;
     assert.equal(to.length, n);
     seen.add(quarters % 4);
     from.forEach((cells, row) =>
@@ -39,7 +32,7 @@ Deno.test("spiral_matrix: a walk that turns right at every border and visited ce
     { size: 10, min_n: 24, max_n: 25 },
   ]);
   for (const { question, answer } of entries) {
-    const grid: (number | undefined)[][] = gridIn(question);
+    const grid: (number | undefined)[][] = numbersIn(question);
     const walked: (number | undefined)[] = [];
     let row = 0, column = 0, down = 0, right = 1;
     for (let i = grid.length ** 2; i > 0; i--) {
@@ -63,7 +56,7 @@ Deno.test("pool_matrix: windows by cell, averages in exact hundredths", () => {
   for (const { question, answer, metadata } of entries) {
     const [, type, side] = /^(Max|Average) pooling.* (\d+) × \d+ cells/.exec(question)!;
     const windows = new Map<string, number[]>();
-    gridIn(question).forEach((cells, row) =>
+    numbersIn(question).forEach((cells, row) =>
       cells.forEach((value, column) => {
         const key = `${Math.floor(row / Number(side))} ${Math.floor(column / Number(side))}`;
         windows.set(key, [...windows.get(key) ?? [], value]);
@@ -96,7 +89,7 @@ Deno.test("pool_matrix: windows by cell, averages in exact hundredths", () => {
 Deno.test("pool_matrix: columns are drawn from min_cols to max_cols, not from min_rows", () => {
   const options = { size: 200, min_rows: 8, max_rows: 9, min_cols: 2, max_cols: 10 };
   const columns = new Set(
-    entriesOf("pool_matrix", [options]).map(({ question }) => gridIn(question)[0]!.length),
+    entriesOf("pool_matrix", [options]).map(({ question }) => numbersIn(question)[0]!.length),
   );
   assert.deepEqual([...columns].sort((a, b) => a - b), [2, 3, 4, 5, 6, 7, 8, 9, 10]);
 });
@@ -110,28 +103,11 @@ Deno.test("rotten_oranges: distances to the rotten ones by repeated relaxation",
   ]);
   const answers = new Map<string, number>();
   for (const { question, answer } of entries) {
-    const grid = gridIn(question);
-    const distance = grid.map((row) => row.map((value) => value === 2 ? 0 : Infinity));
-    for (let changed = true; changed;) {
-      changed = false;
-      grid.forEach((cells, r) =>
-        cells.forEach((value, c) => {
-          const near = Math.min(
-            distance[r - 1]?.[c] ?? Infinity,
-            distance[r + 1]?.[c] ?? Infinity,
-            distance[r]![c - 1] ?? Infinity,
-            distance[r]![c + 1] ?? Infinity,
-          );
-          if (value === 1 && near + 1 < distance[r]![c]!) {
-            distance[r]![c] = near + 1;
-            changed = true;
-          }
-        })
-      );
-    }
+    const grid = numbersIn(question);
+    const steps = distances(grid, (cell) => cell === 2, (cell) => cell === 1);
     const last = Math.max(
       0,
-      ...grid.flatMap((cells, r) => cells.map((value, c) => value === 1 ? distance[r]![c]! : 0)),
+      ...grid.flatMap((cells, r) => cells.map((value, c) => value === 1 ? steps[r]![c]! : 0)),
     );
     assert.equal(answer, String(last === Infinity ? -1 : last), question);
     answers.set(answer!, (answers.get(answer!) ?? 0) + 1);
