@@ -62,12 +62,12 @@ export interface LoadedConfig {
   /** Remarks for the user about a configuration without mistakes. */
   notes: string[];
   /** Dotted canonical key → `file:line`, `RGX_…`, `command line` or `default`. */
-  origins: Map<string, string>;
+  readonly origins: Map<string, string>;
   /**
    * The merged and resolved configuration. Loading it again gives the same result. It holds no
    * secrets.
    */
-  yaml: string;
+  readonly yaml: string;
   /** The `env:` map: variables that the process should set before the run. */
   environment: Record<string, string>;
   /** Dotted key → text before interpolation, for values that contain a secret variable. */
@@ -131,16 +131,23 @@ export async function loadConfig(
     tree = withDefault(tree, "data", "add_instructions", false);
   }
 
-  const read = buildRunConfig(tree, problems, phases === "all" ? "all" : "sft");
-  const built = isPairs ? preferenceConfig(read) : { ...read, dpo: null };
+  const whole = buildRunConfig(tree, problems, phases === "all" ? "all" : "sft");
+  const built = isPairs ? preferenceConfig(whole) : { ...whole, dpo: null };
   if (problems.count > 0) throw new ConfigMistakes(problems.lines(), namedParts(tree, problems));
   const secrets = collectSecrets(tree);
   const set = variables(nodeAt(tree, "env"));
+  // Few callers ask for these. A program may have changed the configuration by then.
+  const read = structuredClone(built);
+  let origins: LoadedConfig["origins"] | undefined, yaml: string | undefined;
   return {
     config: built,
     notes: problems.notes,
-    origins: collectOrigins(built, tree),
-    yaml: renderYaml(built, set, secrets),
+    get origins() {
+      return origins ??= collectOrigins(read, tree);
+    },
+    get yaml() {
+      return yaml ??= renderYaml(read, set, secrets);
+    },
     environment: set,
     secrets,
   };
