@@ -13,7 +13,7 @@ import { KEYS } from "./reading/key_names.ts";
 import { MINIMAL, withFiles } from "./testing.ts";
 import { cases } from "../tests/cases.ts";
 
-const RUNS = { numRuns: cases(1_000), seed: 4 };
+const RUNS = { numRuns: cases(300), seed: 4 };
 /** Some times the longest message and configuration that the texts below lead to. */
 const MAX_CHARACTERS = 20_000;
 
@@ -155,7 +155,7 @@ async function ends(
   return loaded;
 }
 
-Deno.test("1,000 texts of configurations: each loads or is an error of usage", () =>
+Deno.test("300 texts of configurations: each loads or is an error of usage", () =>
   withFiles({ "other.yaml": "beta: 0.1\n" }, async (cwd) => {
     let loaded = 0;
     await fc.assert(
@@ -174,7 +174,7 @@ Deno.test("1,000 texts of configurations: each loads or is an error of usage", (
     assert.ok(loaded > RUNS.numRuns / 100, `only ${loaded} loaded: the texts test too little`);
   }));
 
-Deno.test("1,000 lists of overrides: each is taken, or is refused as a mistake of the user", () =>
+Deno.test("300 lists of overrides: each is taken, or is refused as a mistake of the user", () =>
   withFiles(
     { "f.yaml": MINIMAL + "lora: {r: 4}\ndata: {task_config: {min_terms: 2}}\n" },
     async (cwd) => {

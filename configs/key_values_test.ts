@@ -6,6 +6,7 @@ import assert from "node:assert/strict";
 import { parse } from "yaml";
 import type { Json } from "./documents/node.ts";
 import { loadConfig } from "./load.ts";
+import { parseOverrides } from "./reading/overrides.ts";
 import { valueAt } from "./testing.ts";
 
 const BASE = "{model: m, task: chain_sum, rewards: [correctness]}";
@@ -187,17 +188,15 @@ Deno.test("each spelling sets its key: in a file, dotted on the command line, as
     const value = parse(written!) as Json, expected = then === "" ? value : parse(then);
     const base = joined(parse(BASE), beside === "" ? {} : parse(beside));
     for (const key of spellings!.split(" ")) {
-      const forms: [form: string, document: Document, overrides: string[]][] = [
-        ["file", withKey(base, key, value), []],
-        ["dotted", base, [`${key}=${written}`]],
-      ];
-      if (value !== null && typeof value !== "object") {
-        forms.push(["flag", base, [`--${key.replaceAll("_", "-")}`, written!]]);
-      }
-      for (const [form, document, overrides] of forms) {
-        const { config } = await loadConfig(document, { overrides });
-        assert.deepEqual(valueAt(config, path!), expected, `${key} (${form})`);
-      }
+      const dotted = `${key}=${written}`;
+      const inFile = await loadConfig(withKey(base, key, value));
+      assert.deepEqual(valueAt(inFile.config, path!), expected, `${key} in a file`);
+      const typed = await loadConfig(base, { overrides: [dotted] });
+      assert.deepEqual(valueAt(typed.config, path!), expected, dotted);
+      if (value === null || typeof value === "object") continue;
+      const [flag] = parseOverrides([`--${key.replaceAll("_", "-")}`, written!]);
+      const { flag: _, ...asOverride } = flag!;
+      assert.deepEqual(asOverride, parseOverrides([dotted])[0], key);
     }
   }
 });
