@@ -137,28 +137,6 @@ Deno.test("each mistake is refused with its exact position, and what is allowed"
   await assertErrors(CASES);
 });
 
-Deno.test("an unknown task or reward is named with the nearest one", async () => {
-  assert.match(
-    (await errorsOf("model: m\ntask: chain_sm\nrewards: [correctness]\n")).join(),
-    /^f\.yaml:2:7: data\.task_name: unknown task "chain_sm", did you mean chain_sum\?$/,
-  );
-  assert.match(
-    (await errorsOf("model: m\ntask: gsm8kk\nrewards: [correctness]\n")).join(),
-    /unknown task "gsm8kk", did you mean gsm8k\?$/,
-  );
-  const rewards = "rewards:\n  - {name: corectness, weight: 1}\n  - name: brevity\n    wieght: 2\n";
-  const lines = await errorsOf("model: m\ntask: chain_sum\n" + rewards);
-  assert.equal(lines.length, 2);
-  assert.match(
-    lines[0]!,
-    /^f\.yaml:4:12: rewards\.0\.name: unknown reward "corectness", did you mean correctness\?/,
-  );
-  assert.match(lines[1]!, /^f\.yaml:6:5: rewards\.1\.wieght: unknown field of reward brevity/);
-  assert.match(lines[1]!, /, did you mean weight\?$/);
-  const [python] = await errorsOf("model: m\ntask: chain_sum\nreward_funcs: [mine.short]\n");
-  assert.match(python!, /unknown reward "mine\.short": .*\{path: .*--allow-python/);
-});
-
 /** The line `rewards`, and deeper its error. */
 const LISTS = String.raw`
 rewards: 5
@@ -182,10 +160,25 @@ rewards: [{name: brevity, net: [a.org]}]
   f.yaml:3:27: rewards.0.net: unknown field of reward brevity…
 rewards: [{name: brevity, weight: much}]
   f.yaml:3:35: rewards.0.weight: expected a number, found text "much"
+rewards:\n  - {name: corectness, weight: 1}\n  - name: brevity\n    wieght: 2
+  f.yaml:4:12: rewards.0.name: unknown reward "corectness", did you mean correctness?…
+  f.yaml:6:5: rewards.1.wieght: unknown field of reward brevity…, did you mean weight?
+reward_funcs: [mine.short]
+  …unknown reward "mine.short": …{path: …--allow-python…
 `;
 
-Deno.test("a reward list of a wrong form is refused", () =>
-  assertErrors(LISTS, "model: m\ntask: chain_sum\n"));
+/** The task, and deeper its error. */
+const UNKNOWN = String.raw`
+task: chain_sm\nrewards: [correctness]
+  f.yaml:2:7: data.task_name: unknown task "chain_sm", did you mean chain_sum?
+task: gsm8kk\nrewards: [correctness]
+  f.yaml:2:7: data.task_name: unknown task "gsm8kk", did you mean gsm8k?
+`;
+
+Deno.test("a reward list of a wrong form, an unknown task and an unknown reward are refused", async () => {
+  await assertErrors(LISTS, "model: m\ntask: chain_sum\n");
+  await assertErrors(UNKNOWN, "model: m\n");
+});
 
 Deno.test("what is missing is said, but not where a name was not understood", async () => {
   const missing = [

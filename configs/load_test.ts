@@ -9,7 +9,15 @@ import { LISTED } from "./foreign/foreign_keys.ts";
 import { loadConfig } from "./load.ts";
 import { KEYS } from "./reading/key_names.ts";
 import { renderOrigins } from "./dotted_keys.ts";
-import { assertErrorsMatch, assertValues, errorsOf, load, MINIMAL, withFiles } from "./testing.ts";
+import {
+  assertErrorsMatch,
+  assertLoads,
+  assertValues,
+  errorsOf,
+  load,
+  MINIMAL,
+  withFiles,
+} from "./testing.ts";
 
 const QWEN = `model:
   name: "Qwen/Qwen2.5-7B-Instruct"
@@ -100,17 +108,13 @@ Deno.test("all embedded experiments load; every task file names the task of its 
   }
 });
 
-Deno.test("the algorithmic recipe has two steps for each generation of 32 problems", async () => {
+Deno.test("the algorithmic recipe is reasoning-gym's, with two steps a generation of 32 problems", async () => {
+  const folder = new URL("../tests/golden/foreign_configs/", import.meta.url);
   const { config } = await loadConfig("algorithmic_qwen_3b");
   const sizes = batchSizes(config.training);
   assert.deepEqual([sizes.generationBatchSize, sizes.promptsPerGeneration], [256, 32]);
   assert.equal(sizes.completionsPerOptimizerStep, 128);
   assert.deepEqual([config.lora, config.data.tasks?.length], [null, 10]);
-});
-
-Deno.test("the algorithmic recipe has the problems and rewards of reasoning-gym's", async () => {
-  const folder = new URL("../tests/golden/foreign_configs/", import.meta.url);
-  const { config } = await loadConfig("algorithmic_qwen_3b");
   const { config: theirs } = await loadConfig(
     fileURLToPath(new URL("reasoning_gym_algorithmic.yaml", folder)),
   );
@@ -216,19 +220,15 @@ Deno.test("transformers' quantization_config is read in each of its sections", a
   }
 });
 
-Deno.test("a run name becomes a folder name without odd characters", async () => {
-  const { config } = await load(MINIMAL + "run_name: 'Größe 1/2'\n");
-  assert.equal(config.logging.run_name, "Größe 1/2");
-  assert.equal(config.training.output_dir, "./experiments/Gr__e_1_2");
-  const dots = await load(MINIMAL + "run_name: ..\n");
-  assert.equal(dots.config.training.output_dir, "./experiments/_");
-});
-
-Deno.test("a run without a name or a folder, as TRL's null says it, has the defaults", async () => {
-  const { config } = await load(MINIMAL + "run_name: null\noutput_dir: null\n");
-  assert.equal(config.logging.run_name, "f");
-  assert.equal(config.training.output_dir, "./experiments/f");
-});
+Deno.test("a run's folder has its name without odd characters; null is no name, as in TRL", () =>
+  assertLoads(String.raw`
+run_name: 'Größe 1/2'
+  logging.run_name: Größe 1/2, training.output_dir: ./experiments/Gr__e_1_2
+run_name: ..
+  training.output_dir: ./experiments/_
+run_name: null\noutput_dir: null
+  logging.run_name: f, training.output_dir: ./experiments/f
+`));
 
 Deno.test("~ at the beginning of a path is the home folder, in files and arguments", async () => {
   const home = Deno.env.get("HOME") ?? "~";
@@ -243,11 +243,13 @@ Deno.test("~ at the beginning of a path is the home folder, in files and argumen
 });
 
 Deno.test("a configuration outside of the working directory may name files beside it", async () => {
-  const yaml = "model: weights\nrewards: [correctness]\ndataset_name: p.jsonl\n";
+  const yaml = "model: weights\nrewards: [correctness]\ndataset_name: p.jsonl\n" +
+    "eval_dataset_name: p.jsonl\neval: {num_examples: 1}\n";
   const files = { "there/f.yaml": yaml, "there/p.jsonl": "", "there/weights/config.json": "{}" };
   await withFiles({ ...files, "here/x": "" }, async (folder) => {
     const outside = await loadConfig("../there/f.yaml", { cwd: join(folder, "here") });
     assert.equal(outside.config.data.dataset_name, join(folder, "there/p.jsonl"));
+    assert.equal(outside.config.data.eval_dataset_name, join(folder, "there/p.jsonl"));
     assert.equal(outside.config.model.model_name_or_path, join(folder, "there/weights"));
     await assert.rejects(loadConfig("there/f.yaml", { cwd: folder }), /no such file: p\.jsonl/);
   });

@@ -146,17 +146,6 @@ Deno.test("what is wrong with the section of a file is said where it stands", as
   await assertOneError(cases.map(([item, says]) => [`  - ${item}`, says]), HEAD, files);
 });
 
-Deno.test("the sections of a configuration make a rubric", async () => {
-  const yaml = HEAD +
-    "  - {path: r.ts, factor: 2}\n  - {name: cosine, max_len: 9}\n  - rg_format\n";
-  await withFiles({ "f.yaml": yaml, "r.ts": SOURCE }, async (cwd) => {
-    const { config } = await loadConfig("f.yaml", { cwd: cwd });
-    const rubric = createRubric(config.rewards);
-    assert.deepEqual(rubric.names, ["r", "cosine_scaled_reward", "rg_format"]);
-    assert.deepEqual(rubric.weights, [1, 1, 0.2]);
-  });
-});
-
 Deno.test("secondary rewards have reasoning-gym's names; reward_timeout is a key", async () => {
   const yaml = "model: m\ntask: chain_sum\nreward_timeout: 7\nreward:\n  use_accuracy: true\n" +
     "  secondary_rewards:\n    - {name: cosine, scaling_factor: 0.3}\n" +

@@ -106,16 +106,6 @@ Deno.test("more than 16 bases on top of each other are refused with their chain"
   );
 });
 
-Deno.test("one base named twice is no cycle", async () => {
-  const files = {
-    "root.yaml": MINIMAL,
-    "a.yaml": "_base_: root.yaml\nbeta: 0.1\n",
-    "b.yaml": "_base_: root.yaml\nepsilon: 0.1\n",
-  };
-  const { config } = await load("_base_: [a.yaml, b.yaml]\n", {}, files);
-  assert.deepEqual([config.training.beta, config.training.epsilon], [0.1, 0.1]);
-});
-
 Deno.test("Hydra's defaults are bases, and _self_ says where the file comes", async () => {
   const files = {
     "base.yaml": MINIMAL + "beta: 0.1\nlr: 0.1\n",
