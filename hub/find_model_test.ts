@@ -54,17 +54,6 @@ Deno.test("an existing path has priority; other names than the Hub's are paths o
   });
 });
 
-Deno.test("the error about a missing model says where it was looked for", async () => {
-  await assert.rejects(
-    requireModel("no-org/no-model"),
-    (error) =>
-      error instanceof UsageError &&
-      /looked for no-org\/no-model and for .*models--no-org--no-model/.test(
-        error.message,
-      ),
-  );
-});
-
 Deno.test("a repository's only GGUF file is the model; of several, one must be named", async () => {
   await withCache(async (cache, repository) => {
     const env = only("HF_HUB_CACHE", cache), snapshot = `${repository}/snapshots/${COMMIT}`;
@@ -79,24 +68,24 @@ Deno.test("a repository's only GGUF file is the model; of several, one must be n
   });
 });
 
-Deno.test("the error about a name that is not cached has the command to fetch it", async () => {
-  const advice = async (name: string) => {
-    try {
-      await requireModel(name);
-    } catch (error) {
-      return (error as UsageError).advice ?? "";
-    }
-    assert.fail("it was found");
-  };
-  assert.match(
-    await advice("no-org/no-model@v2"),
-    /^If it is on the Hub: rgx pull no-org\/no-model@v2 fetches it/,
-  );
-  assert.match(
-    await advice("hf://no-org/no-model/x.gguf"),
-    /: rgx pull no-org\/no-model x\.gguf f/,
-  );
-  assert.match(await advice("/no/such/folder"), /^Give the path of a folder/);
+Deno.test("a missing model: where it was looked for, and the command to fetch it", async () => {
+  const cases: [name: string, message: RegExp, advice: RegExp][] = [
+    [
+      "no-org/no@v2",
+      /looked for no-org\/no@v2 and for .*models--no-org--no/,
+      /pull no-org\/no@v2 f/,
+    ],
+    ["hf://no-org/no/x.gguf", /models--no-org--no/, /: rgx pull no-org\/no x\.gguf f/],
+    ["/no/such/folder", /^\/no\/such\/folder: no such model folder$/, /^Give the path of a folder/],
+  ];
+  for (const [name, message, advice] of cases) {
+    await assert.rejects(requireModel(name), (error) => {
+      assert.ok(error instanceof UsageError);
+      assert.match(error.message, message);
+      assert.match(error.advice!, advice);
+      return true;
+    });
+  }
 });
 
 test.inFolder("a run without a final model stands for its newest checkpoint", async (run) => {
