@@ -92,7 +92,7 @@ Deno.test("the linear search finds what the backtracking pattern finds", () => {
   let state = 1;
   const next = (n: number) => (state = state * 48271 % 2147483647) % n;
   let found = 0;
-  for (let i = 0; i < 20_000; i++) {
+  for (let i = 0; i < 5_000; i++) {
     let text = "";
     // Half of the texts are near the format, so that both results occur often.
     if (i % 2 === 0) {
@@ -109,7 +109,7 @@ Deno.test("the linear search finds what the backtracking pattern finds", () => {
       assert.equal(valueOf(NAMES[2]!, input(text, { answer: match![1]! })), 3, text);
     }
   }
-  assert.ok(found > 1000, `${found} matches`);
+  assert.ok(found > 250, `${found} matches`);
 });
 
 Deno.test("a completion that repeats its tags is scored in no time", () => {

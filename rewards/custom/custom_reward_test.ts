@@ -5,18 +5,6 @@ import { type FileOptions, input, messagesOf, scoresOf, withReward } from "../te
 
 const column = (scores: RubricScores) => scores.values.map(([value]) => value);
 
-Deno.test("a reward gets the messages of a conversation, and the columns of its row", async () => {
-  const source = "export default ({ messages, info }) => (messages?.length ?? 9) + info.level;";
-  const chat = [{ role: "user", content: "a" }, { role: "assistant", content: "b" }];
-  await withReward(source, async (rubric) => {
-    const scores = await rubric.score([
-      input("x", { messages: chat, info: { level: 10 } }),
-      input("x", { info: { level: 20 } }),
-    ]);
-    assert.deepEqual(column(scores), [12, 29]);
-  });
-});
-
 Deno.test("a reward in TypeScript gets one object and its parameters", async () => {
   const source = `
     import type { RewardInput } from "rgx";
@@ -44,11 +32,14 @@ Deno.test("a reward in TypeScript gets one object and its parameters", async () 
   assert.deepEqual(scores.errors, []);
 });
 
-Deno.test("a reward in JavaScript, and one for whole batches", async () => {
-  const length = await scoresOf("export default ({ completion }) => completion.length", ["abc"], {
-    extension: ".js",
-  });
-  assert.deepEqual(column(length), [3]);
+Deno.test("a reward in JavaScript gets the messages and columns of its row; one gets a batch", async () => {
+  const source = "export default ({ messages, info }) => (messages?.length ?? 9) + info.level;";
+  const messages = [{ role: "user", content: "a" }, { role: "assistant", content: "b" }];
+  await withReward(source, async (rubric) => {
+    const rows = [{ messages, info: { level: 10 } }, { info: { level: 20 } }];
+    const scores = await rubric.score(rows.map((row) => input("x", row)));
+    assert.deepEqual(column(scores), [12, 29]);
+  }, { extension: ".js" });
   const batch =
     `export async function computeBatch(items: { completion: string; log(n: string, v: number): void }[]) {
       items[1]!.log("size", items.length);
@@ -150,8 +141,8 @@ Deno.test("after eight late values in a row the rest of the batch is not tried",
   const told = messagesOf(late);
   assert.deepEqual(told.slice(0, 15), many("gave no value within 0.05 s", 15));
   assert.deepEqual(told.slice(15), many("not tried: 8 in a row gave no value", 12));
-  const loops = await scoresOf(source, [...many("loop", 10), "ok"], { timeout: 0.05 });
-  assert.deepEqual(messagesOf(loops).slice(7), [
+  const loop = [...many("never", 7), "loop", "never", "loop", "ok"];
+  assert.deepEqual(messagesOf(await scoresOf(source, loop, { timeout: 0.05 })).slice(7), [
     "gave no value within 0.05 s, its process was ended",
     ...many("not tried: 8 in a row gave no value", 3),
   ]);

@@ -1,7 +1,7 @@
 /** Environments that a program answers for, and programs that answer badly. */
 import assert from "node:assert/strict";
 import { UsageError } from "../../../core/errors.ts";
-import type { EnvironmentCall, Outcome, Reply, State } from "../environment.ts";
+import type { Environment, EnvironmentCall, Outcome, Reply, State } from "../environment.ts";
 import { environmentOf } from "../open_environments.ts";
 
 /** Counts the messages of a dialogue. A mode says how it fails, when a message is "fail". */
@@ -60,7 +60,11 @@ for await (const piece of Deno.stdin.readable.pipeThrough(new TextDecoderStream(
 
 async function withProgram(
   mode: string,
-  test: (ask: (...calls: EnvironmentCall[]) => Promise<Outcome[]>, has: unknown) => Promise<void>,
+  test: (
+    ask: (...calls: EnvironmentCall[]) => Promise<Outcome[]>,
+    has: unknown,
+    environment: Environment,
+  ) => Promise<void>,
   workers = 1,
 ): Promise<void> {
   const folder = await Deno.makeTempDir();
@@ -76,7 +80,7 @@ async function withProgram(
   ];
   const environment = environmentOf({ command, workers });
   try {
-    await test((...calls) => environment.answer(calls, 3), await environment.open());
+    await test((...calls) => environment.answer(calls, 3), await environment.open(), environment);
   } finally {
     await environment.close();
     await Deno.remove(folder, { recursive: true });
@@ -96,7 +100,10 @@ const BAD: Record<string, { fails?: RegExp; late?: true; then?: string }> = {
   "dies": { fails: /its process ended \(exit code 3\): Traceback: a mistake/ },
   "dies once": { then: "3" },
   "prints": { then: "3" },
-  "prints alone": { fails: /no answer .* within 3 s; it wrote "hello" to its stdout/, late: true },
+  "prints alone": {
+    fails: /no answer .* within 0.5 s; it wrote "hello" to its stdout/,
+    late: true,
+  },
   "wrong id": { fails: /it answered request 99, which was not sent/, late: true },
   "huge": { fails: /a line of more than \d+ characters/ },
   "no UTF-8": { fails: /bytes that are no UTF-8/ },
@@ -109,11 +116,11 @@ const BAD: Record<string, { fails?: RegExp; late?: true; then?: string }> = {
 
 for (const [mode, { fails, late, then }] of Object.entries(BAD)) {
   Deno.test(`a program that fails, ${mode}, gives an error or the right answer`, async () => {
-    await withProgram(mode, async (ask) => {
+    await withProgram(mode, async (ask, _, environment) => {
       const [start] = await ask(RESET);
       assert.equal((start as Reply).content, "from 7");
       const [first] = await ask(say("a", stateOf(start)));
-      const [bad] = await ask(say("fail", stateOf(first)));
+      const [bad] = await environment.answer([say("fail", stateOf(first))], late ? 0.5 : 3);
       if (fails !== undefined) {
         assert.match((bad as { error: string }).error, fails);
         assert.equal(bad!.late, late);
