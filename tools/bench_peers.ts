@@ -94,7 +94,8 @@ async function stepSection(
         rounds,
       );
     const { alive, died, versions } = await measure(STEPS, "float32");
-    if (nativeLibraries().codes[0]?.bf16 != null) {
+    const bf16 = nativeLibraries().codes[0]?.bf16;
+    if (bf16 === "amx" || bf16 === "avx512") {
       // A second group, because the memory of a machine may not hold TRL twice.
       const group = await measure(STEPS_IN_BF16, "bfloat16");
       for (const [name, one] of group.alive) alive.set(name, one);
