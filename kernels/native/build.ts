@@ -9,6 +9,7 @@
  *
  * RGX_ZIG names the compiler; without it, it is the module `ziglang` of Python.
  */
+import { formatSums, sha256OfFile } from "../../core/checksums.ts";
 import { RgxError } from "../../core/errors.ts";
 
 /** The version of ziglang that gives the committed bytes. */
@@ -298,6 +299,25 @@ const timeIn = (bytes: Uint8Array) => new DataView(bytes.buffer).getUint32(0x3c,
 
 const nameOf = ({ file }: Target) => `kernels/native/${file.pathname.split("/").at(-1)}`;
 
+/** Checksums of what the last build of all targets read and wrote. */
+const BUILT = fileOf("built.txt");
+
+/** The text of that file for the files that are there now. */
+async function fingerprint(): Promise<string> {
+  const read = [...Deno.readDirSync(FOLDER)].map(({ name }) => `c/${name}`);
+  const written = TARGETS.map(({ file }) => file.pathname.split("/").at(-1)!);
+  const names = [...read, ...written, "build.ts", "../ops/common/kernel_arguments.ts"];
+  const sums = names.map(async (name) =>
+    [name, await sha256OfFile(fileOf(name).pathname)] as const
+  );
+  return formatSums(new Map(await Promise.all(sums)));
+}
+
+/** Whether nothing has changed since a build of all targets; it takes a minute to find out else. */
+export async function isAsBuilt(): Promise<boolean> {
+  return await Deno.readTextFile(BUILT) === await fingerprint();
+}
+
 /** The committed libraries that differ from the compiled sources. */
 export async function outdatedLibraries(): Promise<string[]> {
   const outdated: string[] = [];
@@ -334,5 +354,6 @@ if (import.meta.main) {
       await Deno.writeFile(target.file, bytes);
       console.log(`${nameOf(target)}: ${bytes.length} bytes`);
     }
+    if (Deno.args.length === 0) await Deno.writeTextFile(BUILT, await fingerprint());
   }
 }
