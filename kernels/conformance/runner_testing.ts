@@ -8,6 +8,7 @@ import type { HostArray, Tensor } from "../tensor.ts";
 import type { ComputeDtype } from "../ops/common/compute_dtype.ts";
 import type { OpName, Ops } from "../ops/ops.ts";
 import { createReferenceDevice } from "../devices/reference/device.ts";
+import { tensorsOf } from "../validation/validate.ts";
 import { assertWithin, dtypeOf, largest, sameBits } from "../testing.ts";
 
 /** The arguments of an operation, with host arrays in place of tensors. */
@@ -51,13 +52,13 @@ export function ofLargest(relative = 5e-6, floor = 1): Bound {
   return (expected) => relative * Math.max(floor, largest(expected));
 }
 
-/**
- * How tensors are created: as whole tensors, or as views of larger ones with NaN around the view.
- */
+/** How tensors are created: whole, or as views of larger ones with guard words around the view. */
 export type Placement = "whole" | "view";
 
-/** Guard elements before and after a view: VIEW_ALIGNMENT. */
+/** Guard words before and after a view: VIEW_ALIGNMENT, and more than the largest vector. */
 const GUARD = 64;
+/** A NaN as a float, so that reading it spoils a result, and as an integer no valid index. */
+const GUARD_WORD = 0xffc0_1234;
 
 /** Runs a case's operation once. @returns the content of every tensor argument after it */
 export async function execute(
@@ -102,22 +103,22 @@ function isHostArray(value: unknown): value is HostArray {
     value instanceof Uint32Array;
 }
 
-/** The initial content around a view: NaN, or the maximum u32, which is no valid index. */
+/** The initial content around a view. */
 function guarded(data: HostArray): HostArray {
-  const length = data.length + 2 * GUARD;
-  return data instanceof Uint32Array
-    ? new Uint32Array(length).fill(0xffffffff)
-    : new Float32Array(length).fill(NaN);
+  const words = new Uint32Array(data.length + 2 * GUARD).fill(GUARD_WORD);
+  return data instanceof Uint32Array ? words : new Float32Array(words.buffer);
 }
 
 async function assertGuards(device: Device, whole: Tensor, op: string): Promise<void> {
   const before = await device.read(whole, 0, GUARD);
   const after = await device.read(whole, whole.length - GUARD, GUARD);
-  const intact = (x: number) => whole.dtype === "u32" ? x === 0xffffffff : Number.isNaN(x);
-  assert.ok(
-    [...before, ...after].every(intact),
-    `${op} wrote outside its argument "${whole.label}"`,
-  );
+  for (const guard of [before, after]) {
+    // In float64 a NaN keeps no word.
+    const intact = guard instanceof Float64Array
+      ? guard.every(Number.isNaN)
+      : new Uint32Array(guard.buffer, guard.byteOffset, GUARD).every((word) => word === GUARD_WORD);
+    assert.ok(intact, `${op} wrote outside its argument "${whole.label}"`);
+  }
 }
 
 /** What a case must give: the results of the float64 reference, and the bounds of its outputs. */
@@ -144,6 +145,10 @@ function expectation(test: Case, computeDtype: ComputeDtype): Promise<Expectatio
 async function expect(test: Case, computeDtype: ComputeDtype): Promise<Expectation> {
   using reference = createReferenceDevice({ float: "f64" });
   reference.computeDtype = computeDtype;
+  // The check of the operation knows what it writes.
+  const declared = tensorsOf(test.op, test.args as unknown as Ops[OpName]);
+  const written = declared.filter(({ isOutput }) => isOutput).map(({ name }) => name);
+  assert.deepEqual(written.sort(), Object.keys(test.outputs).sort(), `outputs of ${test.op}`);
   const results = await execute(reference, test);
   const bounds = Object.entries(test.outputs as Record<string, Bound>).map((
     [name, bound],

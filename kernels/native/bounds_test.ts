@@ -1,56 +1,23 @@
 /**
  * Native code has no bounds checks, and the WASM kernels run without them. So the kernels must
- * touch nothing but their results: all tensors stand between guard words, which must not change.
- * The conformance suite shows the same for its cases; here are random products, and numbers that
- * are no usual ones.
+ * touch nothing but their results: all tensors are views between guard words, which must not
+ * change. The conformance suite shows the same for its cases; here are random products, and numbers
+ * that are no usual ones.
  */
 import assert from "node:assert/strict";
 import type { RandomStream } from "../../core/philox.ts";
-import type { Device } from "../device.ts";
 import { builtInKernels, createWasmDevice, WasmDevice } from "../devices/wasm/device.ts";
 import type { ComputeDtype } from "../ops/common/compute_dtype.ts";
 import { INT8_ACTIVATIONS } from "../ops/matmul/spec.ts";
 import { blockOf, storedWords, WEIGHT_TYPES } from "../weights/types.ts";
-import { normals, stream } from "../testing.ts";
-import type { OpName, Ops } from "../ops/ops.ts";
-import type { HostArray, Tensor } from "../tensor.ts";
+import { normals, sameBits, stream } from "../testing.ts";
+import { execute } from "../conformance/runner_testing.ts";
+import type { OpName } from "../ops/ops.ts";
+import type { HostArray } from "../tensor.ts";
 import { someOf } from "../../tests/cases.ts";
 import { NEEDED, needs } from "../../tests/skipped.ts";
 import { checks } from "./check_cases.ts";
 import { nativeLibraries } from "./library.ts";
-import { TABLES } from "../conformance/tables_testing.ts";
-
-/** Words before and after a tensor; more than the largest vector that a kernel stores. */
-const GUARD = 64;
-const GUARD_WORD = 0x7fc0_1234; // a NaN as a float, so reading it spoils a result
-
-/** A tensor between guard words. */
-class Guarded {
-  readonly whole: Tensor;
-  readonly inner: Tensor;
-  constructor(readonly device: Device, readonly content: HostArray) {
-    const { length } = content, words = content instanceof Uint32Array;
-    const values = words
-      ? new Uint32Array(length + 2 * GUARD)
-      : new Float32Array(length + 2 * GUARD);
-    new Uint32Array(values.buffer).fill(GUARD_WORD);
-    values.set(content, GUARD);
-    this.whole = device.create(words ? "u32" : "float", values.length, "guarded");
-    device.write(this.whole, values);
-    this.inner = this.whole.view(GUARD, length);
-  }
-
-  /** The elements, after a look at the guard words. */
-  async read(label: string): Promise<Uint32Array> {
-    const found = new Uint32Array((await this.device.read(this.whole)).buffer);
-    const { length } = this.content;
-    for (let i = 0; i < GUARD; i++) {
-      assert.equal(found[i], GUARD_WORD, `${label}: word ${i - GUARD} changed`);
-      assert.equal(found[GUARD + length + i], GUARD_WORD, `${label}: word ${i} behind changed`);
-    }
-    return found.subarray(GUARD, GUARD + length);
-  }
-}
 
 /** A case of any operation, with host arrays in place of tensors. */
 interface GuardedCase {
@@ -58,32 +25,12 @@ interface GuardedCase {
   args: Record<string, HostArray | number | boolean | string>;
 }
 
-/** Runs an operation between guard words. @returns the elements of all tensors after it */
-async function run(device: Device, { op, args }: GuardedCase): Promise<Map<string, Uint32Array>> {
-  const guarded = new Map<string, Guarded>(), all: Record<string, unknown> = { ...args };
-  for (const [name, value] of Object.entries(args)) {
-    if (typeof value !== "object") continue;
-    const tensor = new Guarded(device, value);
-    guarded.set(name, tensor);
-    all[name] = tensor.inner;
-  }
-  device.run(op, all as unknown as Ops[OpName]);
-  const found = new Map<string, Uint32Array>();
-  for (const [name, tensor] of guarded) {
-    found.set(name, await tensor.read(`${device.tiles}: ${labelOf({ op, args })}, ${name}`));
-    device.free(tensor.whole);
-  }
-  return found;
-}
+/** Runs an operation between guard words. @returns the content of all tensors after it */
+const run = (device: WasmDevice, test: GuardedCase) => execute(device, test as never, "view");
 
 function labelOf({ op, args }: GuardedCase): string {
   const plain = Object.entries(args).filter(([, value]) => typeof value !== "object");
   return `${op} ${JSON.stringify(Object.fromEntries(plain))}`;
-}
-
-/** A NaN has several bit patterns, of which processors do not always take the same. */
-function withoutNan(words: Uint32Array): Uint32Array {
-  return words.map((word) => (word & 0x7fffffff) > 0x7f800000 ? 0x7fc00000 : word);
 }
 
 /** A device with another unit for bfloat16 than the first one that the processor has. */
@@ -92,10 +39,12 @@ async function withUnit(bf16: "avx512"): Promise<WasmDevice> {
   return new WasmDevice(await builtInKernels(), 1, { code, text: "AVX-512 tiles", bf16Text: bf16 });
 }
 
-/** Runs cases on both kinds of kernels, which must give the same bits. */
+/**
+ * Runs cases on both kinds of kernels, which must give the same bits. (A NaN has several patterns,
+ * of which processors do not always take the same.)
+ */
 async function compare(
   cases: readonly GuardedCase[],
-  bits: (words: Uint32Array) => Uint32Array = (words) => words,
   computeDtype: ComputeDtype = "float32",
   unit: "avx512" | null = null,
 ): Promise<void> {
@@ -105,8 +54,11 @@ async function compare(
   try {
     for (const one of someOf(cases)) {
       const expected = await run(wasm, one), found = await run(native, one);
-      for (const [name, words] of expected) {
-        assert.deepEqual(bits(found.get(name)!), bits(words), `${labelOf(one)}, ${name}`);
+      for (const [name, values] of expected) {
+        const other = found.get(name)!;
+        if (sameBits(other, values)) continue;
+        const at = values.findIndex((value, i) => !Object.is(value, other[i]));
+        assert.ok(at < 0, `${labelOf(one)}, ${name}[${at}]: ${other[at]}, not ${values[at]}`);
       }
     }
   } finally {
@@ -206,13 +158,13 @@ function bf16Products(): GuardedCase[] {
 }
 
 Deno.test("the same in bfloat16, with the first unit that the processor has", async () => {
-  await compare(bf16Products(), withoutNan, "bfloat16");
+  await compare(bf16Products(), "bfloat16");
 });
 
 Deno.test("the same in bfloat16, with AVX512-BF16 where the processor has it", {
   ignore: needs((nativeLibraries().codes[0]?.bf16 ?? null) !== null, NEEDED.bf16),
 }, async () => {
-  await compare(bf16Products(), withoutNan, "bfloat16", "avx512");
+  await compare(bf16Products(), "bfloat16", "avx512");
 });
 
 function draws(random: RandomStream): GuardedCase {
@@ -243,30 +195,30 @@ Deno.test("the operations of the check at the start write only their results", a
 
 const SPECIAL = [NaN, Infinity, -Infinity, -0, 1e-42, -1e-42, 3e38, -3e38, 1e-30];
 
-/** Some cases of the conformance suite but products, with such numbers among the others. */
-async function specialCases(): Promise<GuardedCase[]> {
-  const random = stream("special numbers"), cases: GuardedCase[] = [];
-  for (const [table, makeCases] of TABLES) {
-    if (table === "matmul" || table === "stored weights") continue;
-    for (const { op, args } of (await makeCases()).filter((_, i) => i % 11 === 0)) {
-      const changed = Object.entries(args as GuardedCase["args"]).map(([name, value]) => {
-        if (!(value instanceof Float32Array) || value.length === 0) return [name, value];
-        const values = value.slice();
-        for (let i = random.int(0, 2); i > 0; i--) {
-          values[random.below(values.length)] = random.choice(SPECIAL);
-        }
-        return [name, values];
-      });
-      cases.push({ op, args: Object.fromEntries(changed) });
-    }
-  }
-  return cases;
+/**
+ * The operations of that check with such numbers among the others, three times: but products, and
+ * the codes of moments, which are not the same everywhere where a gradient is infinite.
+ */
+function specialCases(): GuardedCase[] {
+  const random = stream("special numbers");
+  return [...checks(), ...checks(), ...checks()].flatMap(({ op, args }) => {
+    if (op === "matmul" || op === "adamw_8bit") return [];
+    const changed = Object.entries(args as GuardedCase["args"]).map(([name, value]) => {
+      if (!(value instanceof Float32Array) || value.length === 0) return [name, value];
+      const values = value.slice();
+      for (let i = random.int(0, 2); i > 0; i--) {
+        values[random.below(values.length)] = random.choice(SPECIAL);
+      }
+      return [name, values];
+    });
+    return [{ op, args: Object.fromEntries(changed) }];
+  });
 }
 
 Deno.test("infinite, huge, tiny numbers and NaN give the same results", async () => {
   const random = stream("special draws");
   await compare([
-    ...await specialCases(),
+    ...specialCases(),
     ...Array.from({ length: 30 }, () => draws(random)),
-  ], withoutNan);
+  ]);
 });
