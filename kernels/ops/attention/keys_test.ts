@@ -6,7 +6,8 @@ import assert from "node:assert/strict";
 import type { Device } from "../../device.ts";
 import type { HostArray } from "../../tensor.ts";
 import { createReferenceDevice } from "../../devices/reference/device.ts";
-import { assertWithin, normals, packLengths, sameBits, stream, upload } from "../../testing.ts";
+import { execute } from "../../conformance/runner_testing.ts";
+import { assertWithin, junk, normals, packLengths, sameBits, stream } from "../../testing.ts";
 import { createWasmDevice } from "../../devices/wasm/device.ts";
 
 const HEADS = 4, KV_HEADS = 2, HEAD_DIM = 16;
@@ -17,29 +18,26 @@ const PROMPTS = [[5, 0], [131, 57], [200, 96], [70, 69], [310, 230], [97, 1]] as
 async function attend(
   device: Device,
   lengths: readonly number[],
-  data: { q: HostArray; k: HostArray; v: HostArray; keys?: Uint32Array },
+  data: { q: HostArray; k: HostArray; v: HostArray; keys?: Uint32Array; window?: number },
 ) {
   const { rows, segments, rowSegment, segmentCount } = packLengths(lengths.map((n) => [n, []]));
-  const out = device.create("float", rows * WIDE, "out");
-  const lse = device.create("float", rows * HEADS, "lse");
-  const { q, k, v, keys } = data;
-  device.run("attention", {
-    q: upload(device, q),
-    k: upload(device, k),
-    v: upload(device, v),
-    out,
-    lse,
-    ...(keys === undefined ? {} : { keys: upload(device, keys) }),
-    segments: upload(device, segments),
-    rowSegment: upload(device, rowSegment),
-    segmentCount,
-    rows,
-    heads: HEADS,
-    kvHeads: KV_HEADS,
-    headDim: HEAD_DIM,
-    scale: 0.25,
+  const found = await execute(device, {
+    op: "attention",
+    args: {
+      ...data,
+      out: junk(rows * WIDE),
+      lse: junk(rows * HEADS),
+      segments,
+      rowSegment,
+      segmentCount,
+      rows,
+      heads: HEADS,
+      kvHeads: KV_HEADS,
+      headDim: HEAD_DIM,
+      scale: 0.25,
+    },
   });
-  return { out: await device.read(out), lse: await device.read(lse) };
+  return { out: found.get("out")!, lse: found.get("lse")! };
 }
 
 Deno.test("rows whose earlier keys exist get the same bits as in the whole prompt", async () => {
@@ -75,23 +73,8 @@ Deno.test("rows whose earlier keys exist get the same bits as in the whole promp
 
 Deno.test("keys apart from the rows are refused together with a window", async () => {
   using device = await createWasmDevice({ threads: 1 });
-  const tensor = upload(device, new Float32Array(2)), words = upload(device, new Uint32Array(5));
-  assert.throws(() =>
-    device.run("attention", {
-      q: tensor,
-      k: tensor,
-      v: tensor,
-      segments: words,
-      rowSegment: words,
-      keys: words,
-      out: device.create("float", 2, "out"),
-      lse: device.create("float", 1, "lse"),
-      segmentCount: 1,
-      rows: 1,
-      heads: 1,
-      kvHeads: 1,
-      headDim: 2,
-      scale: 1,
-      window: 3,
-    }), { name: "RgxError", message: /window is 3, expected no keys beside it/ });
+  const { q, k, v } = { q: junk(WIDE), k: junk(NARROW), v: junk(NARROW) };
+  const data = { q, k, v, keys: Uint32Array.of(0, 1), window: 3 };
+  const refused = { name: "RgxError", message: /window is 3, expected no keys beside it/ };
+  await assert.rejects(() => attend(device, [1], data), refused);
 });

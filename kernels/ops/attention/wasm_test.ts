@@ -1,7 +1,16 @@
 /** Attention on the CPU device, beyond the conformance suite. */
 import assert from "node:assert/strict";
 import type { HostArray } from "../../tensor.ts";
-import { type Layout, normals, packLengths, sameBits, stream, upload } from "../../testing.ts";
+import { execute } from "../../conformance/runner_testing.ts";
+import {
+  junk,
+  type Layout,
+  normals,
+  packLengths,
+  sameBits,
+  stream,
+  upload,
+} from "../../testing.ts";
 import { createWasmDevice, type WasmDevice } from "../../devices/wasm/device.ts";
 
 const HEADS = 4, KV_HEADS = 2, HEAD_DIM = 24;
@@ -34,35 +43,27 @@ function pickRows(inputs: Inputs, rows: readonly number[]): Inputs {
 }
 
 /** Runs forward and backward; returns all outputs. */
-async function attend(device: WasmDevice, layout: Layout, inputs: Inputs) {
-  const { rows, segmentCount } = layout;
-  const args = {
-    q: upload(device, inputs.q),
-    k: upload(device, inputs.k),
-    v: upload(device, inputs.v),
-    out: device.create("float", rows * WIDE, "out"),
-    lse: device.create("float", rows * HEADS, "lse"),
-    dout: upload(device, inputs.dout),
-    dq: device.create("float", rows * WIDE, "dq"),
-    dk: device.create("float", rows * NARROW, "dk"),
-    dv: device.create("float", rows * NARROW, "dv"),
-    segments: upload(device, layout.segments),
-    rowSegment: upload(device, layout.rowSegment),
-    segmentCount,
-    rows,
+async function attend(device: WasmDevice, layout: Layout, { dout, ...inputs }: Inputs) {
+  const shared = {
+    ...inputs,
+    segments: layout.segments,
+    rowSegment: layout.rowSegment,
+    segmentCount: layout.segmentCount,
+    rows: layout.rows,
     heads: HEADS,
     kvHeads: KV_HEADS,
     headDim: HEAD_DIM,
     scale: 0.2,
   };
-  device.run("attention", args);
-  device.run("attention_backward", args);
-  const results = new Map<string, HostArray>();
-  for (const name of ["out", "lse", "dq", "dk", "dv"] as const) {
-    results.set(name, await device.read(args[name]));
-  }
-  for (const value of Object.values(args)) if (typeof value === "object") device.free(value);
-  return results;
+  const room = { out: junk(dout.length), lse: junk(layout.rows * HEADS) };
+  const forward = await execute(device, { op: "attention", args: { ...shared, ...room } });
+  const found = { out: forward.get("out")!, lse: forward.get("lse")! };
+  const { q, k, v } = inputs;
+  const back = { dout, dq: junk(q.length), dk: junk(k.length), dv: junk(v.length) };
+  return await execute(device, {
+    op: "attention_backward",
+    args: { ...shared, ...found, ...back },
+  });
 }
 
 const rowsOf = (data: HostArray, width: number, from: number, to: number) =>

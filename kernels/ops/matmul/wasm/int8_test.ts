@@ -2,6 +2,8 @@
 import assert from "node:assert/strict";
 import { randomStored } from "../../../weights/random_stored.ts";
 import type { HostArray } from "../../../tensor.ts";
+import { productCase } from "../../../conformance/cases/matmul_testing.ts";
+import { checkCase, execute } from "../../../conformance/runner_testing.ts";
 import { createReferenceDevice } from "../../../devices/reference/device.ts";
 import { normals, sameBits, stream, upload } from "../../../testing.ts";
 import { createWasmDevice, type WasmDevice } from "../../../devices/wasm/device.ts";
@@ -23,17 +25,13 @@ const n = 40, k = 768;
 
 async function product(
   device: WasmDevice,
-  type: WeightType,
-  rows: Float32Array,
-  weight: Uint32Array,
-): Promise<Float32Array> {
-  const m = rows.length / k, out = device.create("float", m * n, "out");
-  const a = upload(device, rows), b = upload(device, weight);
-  const shape = { m, n, k, transB: true, weightType: type, activations: "int8" } as const;
-  device.run("matmul", { a, b, out, ...shape });
-  const found = await device.read(out) as Float32Array;
-  for (const tensor of [a, b, out]) device.free(tensor);
-  return found;
+  weightType: WeightType,
+  a: Float32Array,
+  b: Uint32Array,
+): Promise<HostArray> {
+  const m = a.length / k, out = new Float32Array(m * n);
+  const args = { a, b, out, m, n, k, transB: true, weightType, activations: "int8" } as const;
+  return (await execute(device, { op: "matmul", args })).get("out")!;
 }
 
 Deno.test("the bits of a row depend neither on other rows nor on the threads", async () => {
@@ -116,21 +114,7 @@ testOnWebgpu(
   "rows beyond one binding are rounded in parts",
   { bindingElements: 4096 },
   async (device) => {
-    const m = 40, k = 256, n = 32, random = stream("parts");
-    const rows = normals(random, m * k), weight = randomStored(random, "q4_0", n, k);
-    const reference = createReferenceDevice();
-    const results: HostArray[] = [];
-    for (const on of [reference, device]) {
-      const a = upload(on, rows), b = upload(on, weight), out = on.create("float", m * n, "out");
-      const shape = { m, n, k, transB: true, weightType: "q4_0", activations: "int8" } as const;
-      on.run("matmul", { a, b, out, ...shape });
-      results.push(await on.read(out));
-    }
-    const [expected, found] = results;
-    const largest = Math.max(...expected!.map(Math.abs));
-    for (let i = 0; i < m * n; i++) {
-      assert.ok(Math.abs(expected![i]! - found![i]!) < 1e-5 * largest, `element ${i}`);
-    }
-    reference.close();
+    const shape = { m: 40, n: 32, k: 256, r: 0, transB: true, weightType: "q4_0" } as const;
+    await checkCase(device, productCase(stream("parts"), { ...shape, activations: "int8" }));
   },
 );

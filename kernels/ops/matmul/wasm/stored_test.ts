@@ -1,7 +1,9 @@
 /** Products with stored weights on the CPU device, beyond the conformance suite. */
 import assert from "node:assert/strict";
 import { randomStored } from "../../../weights/random_stored.ts";
-import { normals, sameBits, stream, upload } from "../../../testing.ts";
+import { type Case, execute } from "../../../conformance/runner_testing.ts";
+import type { HostArray } from "../../../tensor.ts";
+import { normals, sameBits, stream } from "../../../testing.ts";
 import { createWasmDevice, type WasmDevice } from "../../../devices/wasm/device.ts";
 import { blockOf, WEIGHT_TYPES, type WeightType } from "../../../weights/types.ts";
 
@@ -21,19 +23,15 @@ const LONG = 2304;
 
 async function product(
   device: WasmDevice,
-  type: WeightType,
-  rows: Float32Array,
-  weight: Uint32Array,
-  { n, k } = shape(type),
+  weightType: WeightType,
+  a: Float32Array,
+  b: Uint32Array,
+  { n, k } = shape(weightType),
   accumulate = false,
-): Promise<Float32Array> {
-  const m = rows.length / k;
-  const a = upload(device, rows), b = upload(device, weight);
-  const out = upload(device, new Float32Array(m * n).fill(0.7));
-  device.run("matmul", { a, b, out, m, n, k, transB: true, weightType: type, accumulate });
-  const found = await device.read(out) as Float32Array;
-  for (const tensor of [a, b, out]) device.free(tensor);
-  return found;
+): Promise<HostArray> {
+  const m = a.length / k, out = new Float32Array(m * n).fill(0.7);
+  const args = { a, b, out, m, n, k, transB: true, weightType, accumulate };
+  return (await execute(device, { op: "matmul", args })).get("out")!;
 }
 
 Deno.test("the bits of a row are the same for three rows and more; of a steady device, for any", async () => {
@@ -80,26 +78,19 @@ Deno.test("a product that adds an adapter's has the bits of two products", async
       device.computeDtype = dtype;
       for (const m of [5, 16, 37, 100, 300]) {
         for (const [n, r] of [[192, 16], [70, 8], [33, 40], [50, 6]] as const) {
-          const k = 256, make = (length: number) => upload(device, normals(random, length));
+          const k = 256, make = (length: number) => normals(random, length);
           const a = make(m * k), xa = make(m * r), loraB = make(n * r), out = make(m * n);
-          const b = weightType === undefined
-            ? make(n * k)
-            : upload(device, randomStored(random, weightType, n, k));
-          const shape = {
-            m,
-            n,
-            k,
-            transB: true,
-            ...(weightType === undefined ? {} : { weightType }),
-          };
-          device.run("matmul", { ...shape, a, b, out, xa, loraB, r, loraScale: 1.7 });
-          const together = await device.read(out);
-          device.run("matmul", { ...shape, a, b, out });
+          const b = weightType === undefined ? make(n * k) : randomStored(random, weightType, n, k);
+          const stored = weightType === undefined ? {} : { weightType };
+          const product = async (args: Case<"matmul">["args"]) =>
+            (await execute(device, { op: "matmul", args })).get("out")!;
+          const shape = { a, b, out, m, n, k, transB: true, ...stored };
+          const together = await product({ ...shape, xa, loraB, r, loraScale: 1.7 });
           const alone = { m, n, k: r, transB: true, alpha: 1.7, accumulate: true };
-          device.run("matmul", { ...alone, a: xa, b: loraB, out });
+          const after = await product(shape) as Float32Array;
+          const apart = await product({ ...alone, a: xa, b: loraB, out: after });
           const which = `${device.tiles}, ${dtype}, ${weightType}, ${m}×${n}×${k}, r ${r}`;
-          assert.ok(sameBits(together, await device.read(out)), which);
-          for (const tensor of [a, b, xa, loraB, out]) device.free(tensor);
+          assert.ok(sameBits(together, apart), which);
         }
       }
     }
