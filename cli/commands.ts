@@ -212,12 +212,16 @@ const TAKE_KEYS = [...RUNS, "sweep", "config show", "config check"];
 
 /** The commands by which the executable does something in a process of its own. */
 const HOSTS: readonly (readonly [name: string, table: Table, work: Work])[] = [
-  [WORKER_COMMAND, { device: "text <name> --", threads: "int>=1 <n> --" }, async (options) => {
-    (await import("./stop_control.ts")).listenEarly();
-    const { serveJobs } = await import("../bench/workers/worker.ts");
-    const { openDevice } = await import("./open_device.ts");
-    await serveJobs(() => openDevice(options));
-  }],
+  [
+    WORKER_COMMAND,
+    { device: "text <name> --", threads: "int>=1 <n> --", alone: "flag --" },
+    async (options) => {
+      (await import("./stop_control.ts")).listenEarly();
+      const { serveJobs } = await import("../bench/workers/worker.ts");
+      const { openDevice } = await import("./open_device.ts");
+      await serveJobs(() => openDevice(options), options);
+    },
+  ],
   [
     REWARD_HOST,
     { "[hosts...]": "" },

@@ -34,12 +34,16 @@ export type JobEvent<Of = Job> =
 
 export type OnJobEvent = (event: JobEvent) => void;
 
-/** @throws Interrupted when `shouldStop` returned true; all other errors are events */
+/**
+ * @param alone each combination is asked when the one before it has ended
+ * @throws Interrupted when `shouldStop` returned true; all other errors are events
+ */
 export async function runJobs(
   jobs: readonly Job[],
   models: Answerers,
   emit: OnJobEvent,
   shouldStop: () => boolean,
+  { alone = false } = {},
 ): Promise<void> {
   try {
     for (const model of byWeights(new Set(jobs.map((job) => job.model)))) {
@@ -56,7 +60,9 @@ export async function runJobs(
         continue;
       }
       const loaded = performance.now();
-      await askAll(answerer, jobsOfModel, emit, shouldStop);
+      for (const some of alone ? jobsOfModel.map((job) => [job]) : [jobsOfModel]) {
+        await askAll(answerer, some, emit, shouldStop);
+      }
       const loading = (loaded - start) / 1000, asking = (performance.now() - loaded) / 1000;
       const took = { loading, asking, model: answerer.modelSeconds ?? asking };
       emit({ type: "finished", job, took });

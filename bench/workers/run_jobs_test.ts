@@ -30,19 +30,21 @@ function setUp(models: string[], labels: string[]) {
   const loaded: string[] = [],
     answers: string[] = [],
     failures: string[] = [],
-    closed: string[] = [];
-  let asked: string | null = null;
+    closed: string[] = [],
+    asked: string[] = [];
+  let held: string | null = null;
   const close = () => {
-    if (asked !== null) closed.push(asked);
-    asked = null;
+    if (held !== null) closed.push(held);
+    held = null;
   };
   const open = (model: ModelRequest): Promise<Answerer> => {
     close();
     loaded.push(model.name);
     if (model.name === "broken") return Promise.reject(new Error("damaged weights"));
-    asked = model.name;
+    held = model.name;
     return Promise.resolve({
       async answer(questions, onAnswer, shouldStop) {
+        asked.push([...new Set(questions.map(({ set }) => set.label))].join());
         for (const question of questions) {
           await Promise.resolve();
           if (shouldStop()) throw new Interrupted();
@@ -57,7 +59,7 @@ function setUp(models: string[], labels: string[]) {
     if (event.type === "answer") answers.push(`${name} ${event.index}.${event.sample}`);
     if (event.type === "failed") failures.push(`${name}: ${event.error}`);
   };
-  return { jobs, models: { open, close }, listener, loaded, answers, failures, closed };
+  return { jobs, models: { open, close }, listener, loaded, answers, failures, closed, asked };
 }
 
 Deno.test("each model is loaded once; a failing task or model loses only its tasks", async () => {
@@ -78,6 +80,14 @@ Deno.test("each model is loaded once; a failing task or model loses only its tas
     12,
     "what was answered before the crash is not asked again",
   );
+});
+
+Deno.test("all combinations of a model are asked together, or each one alone", async () => {
+  for (const [alone, asked] of [[false, ["one,two"]], [true, ["one", "two"]]] as const) {
+    const s = setUp(["a"], ["one", "two"]);
+    await runJobs(s.jobs, s.models, s.listener, () => false, { alone });
+    assert.deepEqual([s.loaded, s.asked], [["a"], asked]);
+  }
 });
 
 Deno.test("models with the same weights follow each other, in the order of the first", async () => {

@@ -16,8 +16,14 @@ const SIGNALS: Deno.Signal[] = Deno.build.os === "windows"
   ? ["SIGINT", "SIGBREAK"]
   : ["SIGINT", "SIGTERM", "SIGHUP", "SIGUSR1", "SIGUSR2"];
 
-/** Serves one list of jobs, then ends the process. */
-export async function serveJobs(openDevice: () => Promise<ModelDevice>): Promise<never> {
+/**
+ * Serves one list of jobs, then ends the process.
+ * @param options those of {@link runJobs}
+ */
+export async function serveJobs(
+  openDevice: () => Promise<ModelDevice>,
+  options: { alone?: boolean },
+): Promise<never> {
   for (const signal of SIGNALS) Deno.addSignalListener(signal, () => {});
   const output = new LineWriter(Deno.stdout.writable, () => Deno.exit(1));
   const send = (message: FromWorker) => output.write(JSON.stringify(message));
@@ -31,7 +37,8 @@ export async function serveJobs(openDevice: () => Promise<ModelDevice>): Promise
   })();
   try {
     const device = await openDevice();
-    await runJobs(jobs, new LocalModels(device), asMessages(jobs, send), () => !wanted);
+    const models = new LocalModels(device), emit = asMessages(jobs, send);
+    await runJobs(jobs, models, emit, () => !wanted, options);
   } catch (error) {
     if (!(error instanceof Interrupted)) {
       jobs.forEach((_, job) => send({ type: "failed", job, error: messageOf(error) }));

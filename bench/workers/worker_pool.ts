@@ -2,12 +2,14 @@
  * Shares the work of a benchmark among worker processes, one for each device. Combinations are
  * dealt out in turn; the last ones, fewer than there are workers, are split by problems.
  *
- * When a process dies, each combination that it had left gets a process of its own. If that dies
- * too, the combination is reported; its answers are kept, and a resume goes on with them.
+ * When a process dies, another one asks the combinations that were left, one after the other. So it
+ * is known at which one it dies: that combination is reported, and a further process goes on with
+ * the rest. Answers are kept, and a resume goes on with them.
  */
 import { Interrupted } from "../../core/errors.ts";
 import { LineWriter, readLines } from "../../core/line_pipe.ts";
 import { deal, type Job, missingSamples, type OnJobEvent } from "./run_jobs.ts";
+import type { ModelRequest } from "../plan/model_request.ts";
 import { type FromWorker, packJobs } from "./worker.ts";
 import { WORKER_COMMAND } from "./worker_command.ts";
 
@@ -51,15 +53,22 @@ async function runOne(
   shouldStop: () => boolean,
 ): Promise<void> {
   if (jobs.length === 0) return;
-  const died = await runProcess(jobs, device, options, emit, shouldStop);
-  for (const job of died?.left ?? []) {
-    const again = await runProcess([job], device, options, emit, shouldStop);
-    if (again !== null) emit({ type: "failed", job, error: again.why });
+  let died = await runProcess(jobs, device, options, emit, shouldStop);
+  while (died !== null && died.left.length > 0) {
+    const again = await runProcess(died.left, device, options, emit, shouldStop, { alone: true });
+    if (again !== null) {
+      const job = again.left.find(({ model }) => model === again.model) ?? again.left[0]!;
+      emit({ type: "failed", job, error: again.why });
+      again.left.splice(again.left.indexOf(job), 1);
+    }
+    died = again;
   }
 }
 
 interface Died {
   why: string;
+  /** The model that it last said something of; null: of none yet. */
+  model: ModelRequest | null;
   /** Jobs that have not failed, with the samples that they still lack. */
   left: Job[];
 }
@@ -71,6 +80,7 @@ async function runProcess(
   { command, threads }: WorkerOptions,
   emit: OnJobEvent,
   shouldStop: () => boolean,
+  { alone = false } = {},
 ): Promise<Died | null> {
   const [program, ...start] = command;
   const child = new Deno.Command(program!, {
@@ -80,6 +90,7 @@ async function runProcess(
       "--device",
       device,
       ...(threads === null ? [] : ["--threads", String(threads)]),
+      ...(alone ? ["--alone"] : []),
     ],
     stdin: "piped",
     stdout: "piped",
@@ -96,7 +107,7 @@ async function runProcess(
     }
   }, POLL_MS);
   const answered = new Set<string>(), over = new Set<Job>();
-  let done = false;
+  let done = false, model: ModelRequest | null = null;
   try {
     for await (const lines of readLines(child.stdout)) {
       for (const message of lines.flatMap(parse)) {
@@ -105,6 +116,7 @@ async function runProcess(
           continue;
         }
         const job = jobs[message.job]!;
+        model = job.model;
         if (message.type === "failed") over.add(job);
         else if (message.type === "answer") {
           answered.add(`${message.job} ${message.index} ${message.sample}`);
@@ -129,7 +141,7 @@ async function runProcess(
   });
   return left.length === 0
     ? null
-    : { why: `its process ended (${signal ?? `exit code ${code}`})`, left };
+    : { why: `its process ended (${signal ?? `exit code ${code}`})`, model, left };
 }
 
 /** Reads a message; nothing for other text, which a crashing process may print. */

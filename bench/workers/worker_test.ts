@@ -50,6 +50,8 @@ const line = await new Promise(async (resolve) => {
   }
 });
 const { sets, jobs } = JSON.parse(line);
+Deno.writeTextFileSync(Deno.args[0] + ".starts", Deno.args.includes("--alone") ? "alone " : "together ",
+  { append: true });
 console.log("a crashing library prints this");
 const firstTime = () => {
   try {
@@ -85,6 +87,7 @@ function job(model: typeof A, label: string, problems: number): Job {
 /** Runs jobs on processes of {@link MORTAL}: what each of them answers, and what fails. */
 async function onMortals(jobs: readonly Job[], workers = 1) {
   const answers = Array.from({ length: workers }, (): string[] => []), failures: string[] = [];
+  let starts = "";
   await withFolder(async (folder) => {
     await Deno.writeTextFile(`${folder}/mortal.js`, MORTAL);
     const command = [
@@ -102,21 +105,24 @@ async function onMortals(jobs: readonly Job[], workers = 1) {
       if (event.type === "failed") failures.push(`${name}: ${event.error}`);
     };
     await runWorkers(jobs, options, listener, () => false);
+    starts = await Deno.readTextFile(`${folder}/died.starts`);
   });
   assert.equal(new Set(answers.flat()).size, answers.flat().length, "none is answered twice");
-  return { answers, failures };
+  return { answers, failures, starts };
 }
 
-Deno.test("a process that dies loses one combination, and none is answered twice", async () => {
-  const jobs = ["one", "deadly", "two"].flatMap((label) => [job(A, label, 2), job(B, label, 2)]);
-  const { answers, failures } = await onMortals(jobs);
+Deno.test("a process that dies loses one combination, and another asks all others once", async () => {
+  const labels = ["one", "deadly", "two", "three"];
+  const jobs = labels.flatMap((label) => [job(A, label, 2), job(B, label, 2)]);
+  const { answers, failures, starts } = await onMortals(jobs);
   assert.deepEqual(failures.sort(), [
     "a deadly: its process ended (exit code 9)",
     "b deadly: its process ended (exit code 9)",
   ]);
-  assert.equal(answers[0]!.length, 8);
+  assert.equal(answers[0]!.length, 12);
+  assert.equal(starts, "together alone alone alone ", "a start for each death");
   const once = await onMortals([job(A, "unlucky", 1)]);
-  assert.deepEqual(once, { answers: [["a unlucky 0"]], failures: [] });
+  assert.deepEqual([once.answers, once.failures], [[["a unlucky 0"]], []]);
 });
 
 Deno.test("the last combinations are split, so that every device works", async () => {
