@@ -5,7 +5,7 @@ import { Interrupted, UsageError } from "../core/errors.ts";
 import { codeHash } from "../core/sandbox/code_file.ts";
 import { writeEnvironment } from "./dialogue/testing.ts";
 import { readResultFile } from "./results/result_file.ts";
-import { collected, modelTest } from "./testing.ts";
+import { modelTest } from "./testing.ts";
 
 /** Ends after two messages; each third start fails. */
 const GAME = `{
@@ -21,19 +21,17 @@ const GAME = `{
 
 modelTest(
   "an environment's own problems are measured by its reward, and resumed",
-  async (folder, model, device) => {
+  async (folder, model, _, bench) => {
     const { path } = await writeEnvironment(folder, GAME);
     const environment = { path, sha256: await codeHash(path, "environment") };
     const common = {
-      models: [model],
       tasks: [],
-      device,
       dialogues: { environment, limits: { max_turn_tokens: 2 } },
       sampling: { max_new_tokens: 12, temperature: 1, stop: [..."abcdefghijklm "] },
       numExamples: 9,
       batchSize: 4,
     };
-    const whole = await collected({ ...common, outputDir: `${folder}/whole` });
+    const whole = await bench({ ...common, outputDir: `${folder}/whole` });
     assert.equal(whole.exitCode, 1);
     assert.equal(whole.unanswered, 3);
     const file = await readResultFile(whole.files[0]!);
@@ -59,16 +57,15 @@ modelTest(
     assert.match(report, /with +answers +reward +ended by +environment\n.*game.*done \d/);
 
     // Each batch is stored when it has ended; the other answers are the same after a stop.
-    const parts = { ...common, outputDir: `${folder}/parts` };
     let seen = 0;
-    const stopped = collected({
-      ...parts,
+    const stopped = bench({
+      ...common,
       onEvent: ({ type }) => void (type === "progress" && seen++),
       shouldStop: () => seen > 0,
     });
     await assert.rejects(stopped, Interrupted);
     assert.equal(seen, 4);
-    const resumed = await collected({ ...parts, resume: true });
+    const resumed = await bench({ ...common, resume: true });
     assert.equal(resumed.resumed, 3, "the one that failed is asked again");
     assert.deepEqual(resumed.result.tasks["game"]!.models[model]!.examples, examples);
 
@@ -78,7 +75,7 @@ modelTest(
     const asked = async (place: string) => {
       const environment = { path: place, sha256: await codeHash(place, "environment") };
       const dialogues = { ...common.dialogues, environment };
-      return (await collected({ ...parts, dialogues, resume: true })).evaluated;
+      return (await bench({ ...common, dialogues, resume: true })).evaluated;
     };
     assert.equal(await asked(copy.path), 3);
     await writeEnvironment(`${folder}/other`, GAME.replace("/ 3", "/ 4"));
@@ -88,16 +85,10 @@ modelTest(
 
 modelTest(
   "second tries: the last answer counts, several samples of a problem share it",
-  async (folder, model, device) => {
-    const done = await collected({
-      models: [model],
-      tasks: ["chain_sum"],
-      device,
-      outputDir: folder + "/out",
-      dialogues: {
-        environment: { name: "second_tries", tries: 3 },
-        limits: { max_turn_tokens: 3 },
-      },
+  async (_folder, model, _device, bench) => {
+    const environment = { name: "second_tries", tries: 3 };
+    const done = await bench({
+      dialogues: { environment, limits: { max_turn_tokens: 3 } },
       sampling: { samples: 2, max_new_tokens: 60, stop: ["a", "e", "o", "t", " "] },
     });
     const { examples, dialogues } = done.result.tasks["chain_sum"]!.models[model]!;
@@ -116,29 +107,17 @@ modelTest(
 
 modelTest(
   "what cannot be measured with environments is refused before any work",
-  async (folder, model, device) => {
+  async (folder, _model, _device, bench) => {
     const refused = async (options: object, message: RegExp) => {
-      const asked = {
-        models: [model],
-        tasks: ["chain_sum"],
-        device,
-        outputDir: folder,
-        ...options,
-      };
-      await assert.rejects(collected(asked), (error) => {
+      await assert.rejects(bench(options), (error) => {
         assert.ok(error instanceof UsageError);
         assert.match(error.message, message);
         return true;
       });
     };
     const environment = { name: "second_tries" };
-    const tools = [
-      await writeEnvironment(
-        folder,
-        `{ tools: { f: {
-      description: "f", run: () => 1 } } }`,
-      ),
-    ];
+    const file = "{ tools: { f: { description: 'f', run: () => 1 } } }";
+    const tools = [await writeEnvironment(folder, file)];
     await refused({ dialogues: { tools } }, /tools cannot be shown to this model: .*plain text/);
     await refused({ dialogues: { limits: { max_user_turns: 1 } } }, /max_user_turns has no effect/);
     await refused(

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "../../core/testing.ts";
 import { dialogueMetrics } from "./dialogue.ts";
 import { idsOf, lossMask } from "./segments.ts";
-import { CHARACTERS, playScripts, QUESTION, writeEnvironment } from "./testing.ts";
+import { CHARACTERS, playScripts, QUESTION, withGame, writeEnvironment } from "./testing.ts";
 
 const GUESS = { path: "examples/environments/guess_the_number.ts" };
 const decode = (ids: readonly number[]) => CHARACTERS.decode(ids);
@@ -50,62 +50,66 @@ test.inFolder("rewards of steps and of the end are summed, by turns too", async 
   const environment = await writeEnvironment(folder, COUNTER);
   const limits = { max_assistant_turns: 3 };
   const script = [["a<eos>", "bc<eos>", "d<eos>"]];
-  const { dialogues: [dialogue] } = await playScripts(script, { environment, limits });
-  const { about, reward, truncated } = dialogue!;
-  assert.equal(about.stop, "max_turns");
-  assert.ok(truncated);
-  assert.equal(reward, 1.5 + 3);
-  assert.deepEqual(about.turnRewards, [0.5, 0.5, 3.5]);
-  assert.deepEqual(about.metrics, { said: 1 });
-  for (const [limit_reward, expected] of [["zero", 0], ["min0", 0]] as const) {
-    const game = { environment, limits: { ...limits, limit_reward } };
-    const { dialogues: [cut] } = await playScripts(script, game);
-    assert.equal(cut!.reward, expected);
-    assert.equal(cut!.about.turnRewards.reduce((a, b) => a + b, 0), expected);
-  }
+  await withGame({ environment, limits }, async (play) => {
+    const { dialogues: [dialogue] } = await play(script);
+    const { about, reward, truncated } = dialogue!;
+    assert.equal(about.stop, "max_turns");
+    assert.ok(truncated);
+    assert.equal(reward, 1.5 + 3);
+    assert.deepEqual(about.turnRewards, [0.5, 0.5, 3.5]);
+    assert.deepEqual(about.metrics, { said: 1 });
+    for (const limit_reward of ["zero", "min0"] as const) {
+      const { dialogues: [cut] } = await play(script, { limits: { ...limits, limit_reward } });
+      assert.equal(cut!.reward, 0);
+      assert.equal(cut!.about.turnRewards.reduce((a, b) => a + b, 0), 0);
+    }
+  });
 });
 
 test.inFolder("a group shares its start; rows or rollouts have one of their own", async (folder) => {
   const environment = await writeEnvironment(folder, COUNTER);
-  const start = async (seed: "group" | "row" | "rollout", metadata = {}) => {
-    const entry = { ...QUESTION, metadata: { ...QUESTION.metadata, ...metadata } };
-    const game = { environment, limits: { seed, max_assistant_turns: 1 }, entry };
-    const { dialogues, requests } = await playScripts([["a<eos>"], ["b<eos>"]], game);
-    return { texts: dialogues.map(({ prompt }) => prompt.text), requests };
-  };
-  const group = await start("group"), rollout = await start("rollout");
-  assert.equal(new Set(group.texts).size, 1);
-  assert.match(group.texts[0]!, /^Begin\.!3,\d+,Begin\.$/);
-  // One request for the prompt of a group: it is computed once.
-  assert.deepEqual(group.requests.map(({ n }) => n), [2]);
-  assert.equal(new Set(rollout.texts).size, 2);
-  assert.deepEqual(rollout.requests.map(({ n, firstBranch }) => [n, firstBranch]), [[1, 0], [
-    1,
-    1,
-  ]]);
-  assert.deepEqual((await start("row")).texts, (await start("row")).texts);
-  assert.notDeepEqual((await start("row", { x: 1 })).texts, (await start("row")).texts);
+  await withGame({ environment }, async (play) => {
+    const start = async (seed: "group" | "row" | "rollout", metadata = {}) => {
+      const entry = { ...QUESTION, metadata: { ...QUESTION.metadata, ...metadata } };
+      const game = { limits: { seed, max_assistant_turns: 1 }, entry };
+      const { dialogues, requests } = await play([["a<eos>"], ["b<eos>"]], game);
+      return { texts: dialogues.map(({ prompt }) => prompt.text), requests };
+    };
+    const group = await start("group"), rollout = await start("rollout");
+    assert.equal(new Set(group.texts).size, 1);
+    assert.match(group.texts[0]!, /^Begin\.!3,\d+,Begin\.$/);
+    // One request for the prompt of a group: it is computed once.
+    assert.deepEqual(group.requests.map(({ n }) => n), [2]);
+    assert.equal(new Set(rollout.texts).size, 2);
+    const asked = rollout.requests.map(({ n, firstBranch }) => [n, firstBranch]);
+    assert.deepEqual(asked, [[1, 0], [1, 1]]);
+    const { texts: row } = await start("row");
+    assert.deepEqual((await start("row")).texts, row);
+    assert.notDeepEqual((await start("row", { x: 1 })).texts, row);
+  });
 });
 
 test.inFolder("each limit ends a dialogue with its reason, and adds nothing after it", async (folder) => {
   const environment = await writeEnvironment(folder, COUNTER);
-  const stop = async (limits: object, more: object = {}, script = ["a<eos>", "b<eos>"]) => {
-    const { dialogues: [dialogue] } = await playScripts([script], { environment, limits, ...more });
-    const { about, segments } = dialogue!;
-    assert.equal(segments.at(-1)!.from, "model", about.stop);
-    return [about.stop, about.turns];
-  };
-  assert.deepEqual(await stop({ max_assistant_turns: 2 }), ["max_turns", 2]);
-  assert.deepEqual(await stop({ max_user_turns: 1 }), ["max_turns", 2]);
-  assert.deepEqual(await stop({}, { maxTokens: 12 }), ["length", 2]);
-  // The message of the environment would leave no room for an answer.
-  assert.deepEqual(await stop({}, { maxTokens: 7 }), ["length", 1]);
-  assert.deepEqual(await stop({ max_turn_tokens: 1 }), ["length", 1]);
-  assert.deepEqual(await stop({}, { maxPositions: 32 }, ["a<eos>", "b<eos>", "c<eos>"]), [
-    "context_overflow",
-    1,
-  ]);
-  assert.deepEqual(await stop({ rollout_timeout_s: 1e-9 }, {}, []), ["timeout", 0]);
+  const cases: [limits: object, more: object, script: string[], stop: string, turns: number][] = [
+    [{ max_assistant_turns: 2 }, {}, ["a", "b"], "max_turns", 2],
+    [{ max_user_turns: 1 }, {}, ["a", "b"], "max_turns", 2],
+    [{}, { maxTokens: 12 }, ["a", "b"], "length", 2],
+    // The message of the environment would leave no room for an answer.
+    [{}, { maxTokens: 7 }, ["a", "b"], "length", 1],
+    [{ max_turn_tokens: 1 }, {}, ["a", "b"], "length", 1],
+    [{}, { maxPositions: 32 }, ["a", "b", "c"], "context_overflow", 1],
+    [{ rollout_timeout_s: 1e-9 }, {}, [], "timeout", 0],
+  ];
+  await withGame({ environment }, async (play) => {
+    for (const [limits, more, texts, stop, turns] of cases) {
+      const script = texts.map((text) => `${text}<eos>`);
+      const { dialogues: [dialogue] } = await play([script], { limits, ...more });
+      const { about, segments } = dialogue!;
+      assert.equal(segments.at(-1)!.from, "model", about.stop);
+      assert.deepEqual([about.stop, about.turns], [stop, turns]);
+    }
+  });
 });
 
 test.inFolder("a fault of an environment ends its dialogue, and none hangs", async (folder) => {
@@ -131,20 +135,20 @@ test.inFolder("a fault of an environment ends its dialogue, and none hangs", asy
     ],
     ["return Deno.readTextFile('/etc/passwd')", "error", /Deno is not defined|undefined/],
   ];
-  for (const [i, [code, stop, error]] of faults.entries()) {
-    // It is under way, too, when the other one fails.
-    const parts = `{ step(message, state) { if (message.content === "ok") ` +
-      `return new Promise((end) => setTimeout(() => end({ content: "", done: true, reward: 1 }), ` +
-      `50)); ${code} } }`;
-    const environment = await writeEnvironment(folder, parts, `fault${i}.ts`);
-    const { dialogues } = await playScripts([["bad<eos>"], ["ok<eos>"]], { environment });
-    const [bad, good] = dialogues;
-    // Whether time or memory is used up first depends on the machine.
-    if (stop !== "either") assert.equal(bad!.about.stop, stop, code);
-    assert.match(bad!.about.error!, error, code);
-    if (stop === "error") assert.equal(bad!.reward, null);
-    assert.deepEqual([good!.about.stop, good!.reward], ["done", 1], code);
-  }
+  // The answer to "ok" is under way, too, when the other dialogue fails.
+  const parts = `{ step({ content }, state) { if (content === "ok") ` +
+    `return new Promise((end) => setTimeout(() => end({ content: "", done: true, reward: 1 }), ` +
+    `50)); ${faults.map(([code], i) => `if (content === "${i}") { ${code} }`).join(" ")} } }`;
+  await withGame({ environment: await writeEnvironment(folder, parts) }, async (play) => {
+    for (const [i, [code, stop, error]] of faults.entries()) {
+      const { dialogues: [bad, good] } = await play([[`${i}<eos>`], ["ok<eos>"]]);
+      // Whether time or memory is used up first depends on the machine.
+      if (stop !== "either") assert.equal(bad!.about.stop, stop, code);
+      assert.match(bad!.about.error!, error, code);
+      if (stop === "error") assert.equal(bad!.reward, null);
+      assert.deepEqual([good!.about.stop, good!.reward], ["done", 1], code);
+    }
+  });
 });
 
 test.inFolder("a call that waits holds up no other dialogue", async (folder) => {

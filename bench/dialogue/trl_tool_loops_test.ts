@@ -7,7 +7,7 @@ import { withFolder } from "../../core/testing.ts";
 import { familyTokenizer } from "../../models/tokenizers/dialects/dialect_testing.ts";
 import { readGoldenJson } from "../../tests/golden.ts";
 import { idsOf, lossMask } from "./segments.ts";
-import { playScripts, writeEnvironment } from "./testing.ts";
+import { withGame, writeEnvironment } from "./testing.ts";
 import type { StopReason } from "./dialogue.ts";
 
 interface Recorded {
@@ -72,15 +72,18 @@ const STOPS: Record<string, StopReason> = {
 /** TRL runs a call that was cut off. */
 const NOT_RUN = ["unclosed_call", "no_eos_after_call"];
 
+const withTools = (work: Parameters<typeof withGame>[1]) =>
+  withFolder(async (folder) => {
+    const tools = [await writeEnvironment(folder, TOOLS)];
+    await withGame({ tools, tokenizer }, work);
+  });
+
 Deno.test("16 tool loops of TRL have the same ids and masks, but for its flaws", async () => {
   assert.equal(cases.length, 16);
-  await withFolder(async (folder) => {
-    const tools = [await writeEnvironment(folder, TOOLS)];
+  await withTools(async (play) => {
     for (const recorded of cases) {
       const name = recorded.case;
-      const { dialogues } = await playScripts(recorded.scripts, {
-        tools,
-        tokenizer,
+      const { dialogues } = await play(recorded.scripts, {
         maxTokens: recorded.max_completion_length,
         limits: { max_tool_calling_iterations: recorded.max_tool_calling_iterations },
       });

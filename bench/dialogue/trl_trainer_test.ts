@@ -6,7 +6,7 @@ import assert from "node:assert/strict";
 import { test } from "../../core/testing.ts";
 import { familyTokenizer } from "../../models/tokenizers/dialects/dialect_testing.ts";
 import { type Dialogue, dialogueMetrics } from "./dialogue.ts";
-import { playScripts, QUESTION, type ScriptedGame, writeEnvironment } from "./testing.ts";
+import { playScripts, QUESTION, type ScriptedGame, withGame, writeEnvironment } from "./testing.ts";
 
 const tokenizer = familyTokenizer("qwen3"), END = "<|im_end|>";
 const call = (name: string, args: object) =>
@@ -43,35 +43,26 @@ function frequencies(dialogues: readonly Dialogue[]): [calls: number, failures: 
   return [metrics["tools/call_frequency"]!, metrics["tools/failure_frequency"]!];
 }
 
-test.inFolder("tools: a right call, one with a wrong argument, and a text", async (folder) => {
-  const dialogues = await play([
-    [call("multiply_tool", { a: 3, b: 4 }), `12${END}`],
-    [call("multiply_tool", { a: 3, c: 4 }), `I cannot.${END}`],
-    [`I do not know any tool.${END}`],
-  ], { tools: [await writeEnvironment(folder, MULTIPLY)] });
-  assert.deepEqual(frequencies(dialogues), [2 / 3, 1 / 2]);
-  assert.deepEqual(dialogues.map(({ reward }) => reward), [null, null, null]);
-  assert.equal(dialogues[0]!.messages[1]!.content, "12");
-});
-
 test.inFolder("several environments: the column chooses, and only its tools are shown", async (folder) => {
   const decrement = COUNTER.replaceAll("ncrement", "ecrement").replaceAll("iecrement", "decrement");
   const environments = {
     up: await writeEnvironment(folder, COUNTER, "up.ts"),
     down: await writeEnvironment(folder, decrement, "down.ts"),
   };
-  const of = (environment: string, scripts: string[][]) => {
-    const entry = { ...QUESTION, metadata: { ...QUESTION.metadata, environment } };
-    return play(scripts, { environments, entry });
-  };
-  const up = await of("up", [[call("increment", { step: 1 }), `1${END}`], [`no${END}`]]);
-  const down = await of("down", [[call("decrement", { step: 2 }), `2${END}`], [`no${END}`]]);
-  assert.deepEqual(frequencies([...up, ...down]), [2 / 4, 0]);
-  assert.match(up[0]!.prompt.text, /"increment"/);
-  assert.doesNotMatch(up[0]!.prompt.text, /decrement/);
-  assert.match(down[0]!.prompt.text, /"decrement"/);
-  assert.deepEqual([...up, ...down].map(({ reward }) => reward), [1, 0, 2, 0]);
-  await assert.rejects(of("side", [[]]), /its column environment: expected one of up, down, found/);
+  await withGame({ environments, tokenizer }, async (play) => {
+    const of = async (environment: string, scripts: string[][]) => {
+      const entry = { ...QUESTION, metadata: { ...QUESTION.metadata, environment } };
+      return (await play(scripts, { entry })).dialogues;
+    };
+    const up = await of("up", [[call("increment", { step: 1 }), `1${END}`], [`no${END}`]]);
+    const down = await of("down", [[call("decrement", { step: 2 }), `2${END}`], [`no${END}`]]);
+    assert.deepEqual(frequencies([...up, ...down]), [2 / 4, 0]);
+    assert.match(up[0]!.prompt.text, /"increment"/);
+    assert.doesNotMatch(up[0]!.prompt.text, /decrement/);
+    assert.match(down[0]!.prompt.text, /"decrement"/);
+    assert.deepEqual([...up, ...down].map(({ reward }) => reward), [1, 0, 2, 0]);
+    await assert.rejects(of("side", [[]]), /column environment: expected one of up, down, found/);
+  });
 });
 
 test.inFolder("an environment with a tool: its state is that of one dialogue", async (folder) => {
