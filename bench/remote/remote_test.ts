@@ -15,7 +15,7 @@ import {
   usage,
   withServer,
 } from "../../core/remote/testing.ts";
-import { ask, asked, MODEL, serving } from "./testing.ts";
+import { ask, asked, MODEL, serving, whole } from "./testing.ts";
 
 const SEVEN = "<answer>7</answer>";
 
@@ -32,6 +32,12 @@ Deno.test("every passing failure is survived, and no answer is lost or counted t
     () => stream([delta("<answer>9</ans")], { cut: true }),
     () => stream([delta("<answer>9</ans")], { done: false }),
     () => stream([delta("<answer>9"), { error: { message: "out of memory" } }]),
+    // An aborted answer, or an error in its place, is not an answer.
+    () => stream([delta("<answer>9</ans"), delta("", "abort")]),
+    () => whole({ message: { content: "<answer>9" }, finish_reason: "error" }),
+    () => whole({ message: { content: "" }, error: { code: 502, message: "upstream is gone" } }),
+    () => Response.json({ error: { message: "no provider", code: 503 } }),
+    () => Response.json({ choices: [], error: { message: "no" } }),
   ];
   let turn = 0;
   const { done, requests, model } = await asked(
@@ -100,10 +106,10 @@ Deno.test("final failures are unanswered, not wrong; a resume asks only for them
 Deno.test("an answer in parts is its text; a long wait is reported once", async () => {
   const text = (text: string) => ({ type: "text", text });
   const content = [text("<answer>7"), { type: "image_url" }, text("</answer>")];
-  const whole = { choices: [{ index: 0, message: { content }, finish_reason: "stop" }], usage };
   const warnings: string[] = [], onWarning = (text: string) => warnings.push(text);
   const { url, requests, model } = await asked(
-    (_, count) => count <= 6 ? failure(503, "loading") : Response.json(whole),
+    (_, count) =>
+      count <= 6 ? failure(503, "loading") : whole({ message: { content }, finish_reason: "stop" }),
     { onWarning },
     { numExamples: 2 },
   );

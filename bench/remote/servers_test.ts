@@ -2,15 +2,11 @@
 import assert from "node:assert/strict";
 import { answer, delta, failure, type Handler, stream, usage } from "../../core/remote/testing.ts";
 import type { Failure } from "../results/result_file.ts";
-import { ask, asked, inOrder, MODEL, serving } from "./testing.ts";
+import { ask, asked, inOrder, MODEL, serving, whole } from "./testing.ts";
 
 const sse = (text: string, type = "text/event-stream") =>
   new Response(text, { headers: { "content-type": type } });
 const data = (piece: unknown) => `data: ${JSON.stringify(piece)}`;
-const whole = (choice: object, more: object = {}) =>
-  Response.json({ choices: [{ index: 0, ...choice }], usage, ...more });
-const inside = (status: number, message: string) =>
-  Response.json({ error: { message, code: status } });
 const SEVEN = "<answer>7</answer>";
 const isSeven = ({ completion }: { completion: string }) => completion === SEVEN;
 
@@ -52,20 +48,6 @@ Deno.test("an answer that arrives slowly, after spaces, causes no time-out", asy
   assert.deepEqual([done.exitCode, requests.length], [0, 2]);
 });
 
-Deno.test("an aborted answer, or an error in its place, is not an answer", async () => {
-  const broken = [
-    () => stream([delta("<answer>9</ans"), delta("", "abort")]),
-    () => whole({ message: { content: "<answer>9" }, finish_reason: "error" }),
-    () => whole({ message: { content: "" }, error: { code: 502, message: "upstream is gone" } }),
-    () => inside(503, "no provider"),
-    () => Response.json({ choices: [], error: { message: "no" } }),
-  ];
-  const handler = inOrder(...broken.flatMap((one) => [one, answer]));
-  const { requests, model } = await asked(handler, { concurrency: 1 });
-  assert.ok(model.examples.every(isSeven));
-  assert.deepEqual([model.format_rate, requests.length], [1, 10]);
-});
-
 Deno.test("an answer without content is asked for again, and counts as unanswered", async () => {
   const empty = [
     () => whole({ message: { role: "assistant", content: null }, finish_reason: "stop" }),
@@ -94,7 +76,10 @@ Deno.test("no money, no quota or a day's limit end the benchmark with one reques
   const quota = { error: { message: "quota", code: "insufficient_quota" } };
   const cases: [Handler, RegExp][] = [
     [() => failure(402, "Insufficient Balance"), /402: Insufficient Balance/],
-    [() => inside(401, "no credentials"), /401: no credentials/],
+    [
+      () => Response.json({ error: { message: "no credentials", code: 401 } }),
+      /401: no credentials/,
+    ],
     [() => Response.json(quota, { status: 429 }), /429: quota$/],
     [
       () => failure(429, "requests per day", { "retry-after": "86400" }),

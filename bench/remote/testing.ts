@@ -1,6 +1,12 @@
 /** Benchmarks that ask the small server of `core/remote/testing.ts`. */
 import type { RemoteOptions } from "../../core/remote/server.ts";
-import { answer, type Handler, type Request, withServer } from "../../core/remote/testing.ts";
+import {
+  answer,
+  type Handler,
+  type Request,
+  usage,
+  withServer,
+} from "../../core/remote/testing.ts";
 import { withFolder } from "../../core/testing.ts";
 import { collected } from "../testing.ts";
 
@@ -36,6 +42,10 @@ export function asked(handler: Handler, remote: RemoteOptions = {}, more: More =
     return { url, done, requests, model: task?.models[MODEL]! };
   });
 }
+
+/** A whole answer of one choice. */
+export const whole = (choice: object) =>
+  Response.json({ choices: [{ index: 0, ...choice }], usage });
 
 /** A handler that gives these answers in their order, and then whole ones. */
 export function inOrder(...handlers: Handler[]): Handler {
