@@ -6,13 +6,7 @@ import { bytesOf, noise, settingsFor, TOKEN, withHub } from "../../hub/testing.t
 import type { FakeHub } from "../../hub/testing.ts";
 import { acceptUploads, type Received } from "../../hub/upload/testing.ts";
 import { saveCheckpoint } from "../../training/checkpoint/checkpoint_folders.ts";
-import {
-  findModel,
-  planShare,
-  shareModel,
-  type ShareOptions,
-  uploadCommand,
-} from "./share_model.ts";
+import { findModel, shareModel, type ShareOptions, uploadCommand } from "./share_model.ts";
 
 const MODEL = {
   "config.json": bytesOf("{}"),
@@ -108,21 +102,19 @@ Deno.test("a run is shared with its card, its curves, and what a resume needs", 
 
 Deno.test("a step of a run, a checkpoint's folder and the link latest are shared", () =>
   withTrained(async ({ folder, hub, options }) => {
-    const plan = (path: string, more: Partial<ShareOptions> = {}) =>
-      planShare(path, { ...options, optimizerSaveMode: null, ...more });
-    const weightsOf = async (path: string, more: Partial<ShareOptions> = {}) => {
-      const { found, files } = await plan(path, more);
-      const { source } = files.find((file) => file.path === "model.safetensors")!;
-      return [found.step, await Deno.readFile(source as string)];
+    const weightsOf = async (path: string, wanted: number | null = null) => {
+      const { model, step } = await findModel(path, wanted);
+      return [step, await Deno.readFile(`${model}/model.safetensors`)];
     };
-    assert.deepEqual(await weightsOf(folder, { step: 4 }), [4, noise(5000, 4)]);
+    assert.deepEqual(await weightsOf(folder, 4), [4, noise(5000, 4)]);
     assert.deepEqual(await weightsOf(`${folder}/checkpoint-4/`), [4, noise(5000, 4)]);
     assert.deepEqual(await weightsOf(`${folder}/latest`), [8, noise(5000, 8)]);
     assert.deepEqual((await weightsOf(folder))[1], MODEL["model.safetensors"]);
     await Deno.remove(`${folder}/model.safetensors`);
     assert.deepEqual(await weightsOf(folder), [8, noise(5000, 8)]);
-    await shareModel(folder, { ...options, optimizerSaveMode: null });
+    await shareModel(folder, { ...options, optimizerSaveMode: null, step: 4 });
     assert.deepEqual(namesOf(hub), TOP);
+    assert.deepEqual(contentOf(hub, "model.safetensors"), noise(5000, 4));
   }));
 
 Deno.test("a model of another program keeps its card", () =>

@@ -16,6 +16,9 @@ async function sums(ranks: Ranks): Promise<unknown> {
   const total = await sumArrays(ranks, ranks.size, [{ node, value: own }], length);
   const fast = Float64Array.of(ranks.rank, 0.5);
   await ranks.sumFast(fast);
+  const failure = await ranks.each(() => {
+    if (ranks.rank === 1) throw new RgxError("the reward has failed");
+  }).catch((error) => error);
   return {
     dealt: await ranks.share(
       5,
@@ -25,13 +28,8 @@ async function sums(ranks: Ranks): Promise<unknown> {
     equal: total.every((value) => value === total[0]),
     total: total[0],
     fast: [...fast],
+    failure: [messageOf(failure), ranks.knows(failure)],
   };
-}
-
-async function fails(ranks: Ranks): Promise<unknown> {
-  return await ranks.each(() => {
-    if (ranks.rank === 1) throw new RgxError("the reward has failed");
-  });
 }
 
 try {
@@ -40,12 +38,7 @@ try {
   const ranks = new Ranks(transport);
   // Rank 1 leaves at once: the others must not wait forever.
   if (scene === "abort" && ranks.rank === 1) ranks.abort(75);
-  let found: unknown;
-  try {
-    found = scene === "sums" ? await sums(ranks) : await fails(ranks);
-  } catch (error) {
-    found = { error: messageOf(error), known: ranks.knows(error) };
-  }
+  const found = await sums(ranks);
   console.log(JSON.stringify({ rank: ranks.rank, size: ranks.size, found }));
   await ranks.close();
 } catch (error) {
