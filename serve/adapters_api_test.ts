@@ -1,9 +1,9 @@
 /** Adapters come and go while the server runs; a request keeps the one that it began with. */
 import assert from "node:assert/strict";
 import { Buffer } from "node:buffer";
-import { eventsOf, type Reply, test, withServer } from "./testing.ts";
+import { eventsOf, type Reply, test, type TestServer, withServer } from "./testing.ts";
 
-const PROMPT = [3, 17, 5, 40];
+const PROMPT = [3, 17, 5, 40], ADAPTERS = ["one", "three"];
 const BODY = {
   prompt: PROMPT,
   max_tokens: 20,
@@ -13,56 +13,51 @@ const BODY = {
   ignore_eos: true,
 };
 
-for (const dtype of ["float32", "bfloat16"] as const) {
-  Deno.test(`several adapters answer together, each as it does alone, in ${dtype}`, () =>
-    withServer(
-      async ({ url, ask, post, host, folder, load }) => {
-        assert.equal((await (await fetch(`${url}/version`)).json()).compute_dtype, dtype);
-        for (const name of ["one", "three"]) {
-          const lora_path = `${folder}/${name}`;
-          const loaded = await post("/v1/load_lora_adapter", { lora_name: name, lora_path });
-          assert.deepEqual([loaded.status, await loaded.text()], [
-            200,
-            `Success: LoRA adapter '${name}' added successfully.`,
-          ]);
-        }
-        const models = ["base", "one", "three"];
-        const { data } = await (await fetch(`${url}/v1/models`)).json();
-        assert.deepEqual(data.map(({ id, parent }: Reply) => [id, parent]), [
-          ["base", null],
-          ["one", "base"],
-          ["three", "base"],
-        ]);
-        const expected: unknown[] = [];
-        for (const name of models) {
-          const { model } = await load(name === "base" ? undefined : name);
-          const options = { maxNewTokens: 20, temperature: 1, seed: 7, eosIds: [] };
-          const [group] = await model.generate([{ promptId: 0, promptIds: PROMPT, n: 1 }], options);
-          expected.push([group![0]!.ids, group![0]!.logprobs]);
-        }
-        assert.notDeepEqual(expected[1], expected[2]);
-        const asked = [0, 1, 2, 2, 1, 0, 1];
-        const found = await Promise.all(
-          asked.map((m) => ask("/v1/completions", { ...BODY, model: models[m] })),
-        );
-        assert.deepEqual(
-          found.map(({ choices: [one] }) => [one.token_ids, one.logprobs.token_logprobs]),
-          asked.map((m) => expected[m]),
-        );
-        assert.deepEqual(found.map(({ model }) => model), asked.map((m) => models[m]));
-        for (const name of ["one", "three"]) {
-          assert.equal((await post("/v1/unload_lora_adapter", { lora_name: name })).status, 200);
-        }
-        assert.deepEqual(host.models.map(({ id }) => id), ["base"]);
-        const gone = await post("/v1/completions", { ...BODY, model: "one" });
-        assert.equal(gone.status, 404);
-        assert.equal((await gone.json()).error.code, "model_not_found");
-      },
-      undefined,
-      undefined,
-      dtype,
-    ));
+/** Loads adapters by the names of their folders, or unloads them. */
+async function all(names: readonly string[], what: "load" | "unload", server: TestServer) {
+  for (const lora_name of names) {
+    const lora_path = `${server.folder}/${lora_name}`;
+    const done = await server.post(`/v1/${what}_lora_adapter`, { lora_name, lora_path });
+    const said = what === "load" ? "added" : "removed";
+    assert.equal(await done.text(), `Success: LoRA adapter '${lora_name}' ${said} successfully.`);
+  }
 }
+
+Deno.test("several adapters answer together, each as it does alone, in bfloat16 too", () =>
+  withServer(async (server) => {
+    const { url, ask, host, load } = server;
+    assert.equal((await (await fetch(`${url}/version`)).json()).compute_dtype, "bfloat16");
+    await all(ADAPTERS, "load", server);
+    const models = ["base", ...ADAPTERS];
+    const { data } = await (await fetch(`${url}/v1/models`)).json();
+    assert.deepEqual(data.map(({ id, parent }: Reply) => [id, parent]), [
+      ["base", null],
+      ["one", "base"],
+      ["three", "base"],
+    ]);
+    const expected: unknown[] = [];
+    for (const name of models) {
+      const { model } = await load(name === "base" ? undefined : name);
+      const options = { maxNewTokens: 20, temperature: 1, seed: 7, eosIds: [] };
+      const [group] = await model.generate([{ promptId: 0, promptIds: PROMPT, n: 1 }], options);
+      expected.push([group![0]!.ids, group![0]!.logprobs]);
+    }
+    assert.notDeepEqual(expected[1], expected[2]);
+    const asked = [0, 1, 2, 2, 1, 0, 1];
+    const found = await Promise.all(
+      asked.map((m) => ask("/v1/completions", { ...BODY, model: models[m] })),
+    );
+    assert.deepEqual(
+      found.map(({ choices: [one] }) => [one.token_ids, one.logprobs.token_logprobs]),
+      asked.map((m) => expected[m]),
+    );
+    assert.deepEqual(found.map(({ model }) => model), asked.map((m) => models[m]));
+    await all(ADAPTERS, "unload", server);
+    assert.deepEqual(host.models.map(({ id }) => id), ["base"]);
+    const gone = await server.post("/v1/completions", { ...BODY, model: "one" });
+    assert.equal(gone.status, 404);
+    assert.equal((await gone.json()).error.code, "model_not_found");
+  }, { computeDtype: "bfloat16" }));
 
 test.withServer("a request keeps its adapter when it is replaced or unloaded meanwhile", async ({ ask, post, folder }) => {
   const load = (name: string, more = {}) =>
@@ -138,30 +133,23 @@ Deno.test("adapters are loaded only from the named folders, and only if it is sw
         assert.equal(error.param, "lora_name", `${path} ${lora_name}`);
       }
     }
-  }, (folder) => ({ adapters: { folders: [`${folder}/base`], uploads: false, max: 4 } }));
+  }, { adapterFolders: ["base"] });
   await withServer(async ({ post, folder }) => {
     const body = { lora_name: "x", lora_path: `${folder}/one` };
     const refused = await post("/v1/load_lora_adapter", body);
     assert.equal(refused.status, 404);
     assert.match(await refused.text(), /--allow-adapter-loading/);
-  }, () => ({ adapters: { folders: [], uploads: false, max: 4 } }));
+  }, { adapterFolders: [] });
 });
 
-test.withServer("an adapter that is unloaded gives its memory back", async ({ ask, post, host, folder }) => {
-  const { device } = host.base.loaded.model, held: number[] = [];
+test.withServer("an adapter that is unloaded gives its memory back", async (server) => {
+  const { device } = server.host.base.loaded.model, held: number[] = [];
   for (let round = 0; round < 4; round++) {
-    for (const name of ["one", "three"]) {
-      await (await post("/v1/load_lora_adapter", {
-        lora_name: name,
-        lora_path: `${folder}/${name}`,
-      })).text();
-    }
+    await all(ADAPTERS, "load", server);
     await Promise.all(
-      ["one", "three", "base"].map((model) => ask("/v1/completions", { ...BODY, model })),
+      ["base", ...ADAPTERS].map((model) => server.ask("/v1/completions", { ...BODY, model })),
     );
-    for (const name of ["one", "three"]) {
-      await (await post("/v1/unload_lora_adapter", { lora_name: name })).text();
-    }
+    await all(ADAPTERS, "unload", server);
     held.push(device.allocatedBytes);
   }
   assert.deepEqual(held.slice(2), [held[1], held[1]]);

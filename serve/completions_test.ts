@@ -264,7 +264,7 @@ Deno.test("log-probabilities of a prompt have ranks, and as many others as the s
       for (const one of ids) assert.equal(found[place][one].rank, order.indexOf(one) + 1);
     });
     assert.equal((await ask("/v1/completions", { ...body, logprobs: 31 })).error.param, "logprobs");
-  }, () => ({ limits: { ...LIMITS, maxLogprobs: 30 } })));
+  }, { limits: { ...LIMITS, maxLogprobs: 30 } }));
 
 Deno.test("requests that do not say how they sample follow generation_config.json", async () => {
   const folder = await Deno.makeTempDir();
@@ -289,5 +289,5 @@ Deno.test("requests that do not say how they sample follow generation_config.jso
     const chat = { messages: [{ role: "user", content: "x" }], ignore_eos: true };
     const { usage } = await ask("/v1/chat/completions", chat);
     assert.equal(usage.completion_tokens, 7);
-  }, () => ({ limits: { ...LIMITS, defaults: { ...defaults, maxTokens: 7 } } }));
+  }, { limits: { ...LIMITS, defaults: { ...defaults, maxTokens: 7 } } });
 });

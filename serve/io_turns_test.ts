@@ -94,8 +94,7 @@ for (
         assert.equal(usage.completion_tokens, 60);
         assert.ok(answered <= WITHIN, `the answer came after ${answered} tokens`);
       },
-      () => ({}),
-      { turnMs: 0 },
+      { host: { turnMs: 0 } },
     ));
 }
 
@@ -119,8 +118,7 @@ Deno.test("a client that leaves is noticed within a few tokens of its own reques
       const after = await left.promise;
       assert.ok(after <= WITHIN, `the server went on for ${after} tokens`);
     },
-    () => ({}),
-    { turnMs: 0 },
+    { host: { turnMs: 0 } },
   ));
 
 Deno.test("turns go on after their connection has broken", async () => {
@@ -151,6 +149,5 @@ Deno.test("a client that leaves at any token of a stream harms nobody", () =>
       }
       assert.deepEqual(server.defects, []);
     },
-    () => ({}),
-    { turnMs: 0 },
+    { host: { turnMs: 0 } },
   ));

@@ -11,7 +11,7 @@ const python = Deno.env.get("RGX_TEST_PYTHON");
 
 async function hasPackage(): Promise<boolean> {
   if (python === undefined) return false;
-  const args = ["-c", "import openai"];
+  const args = ["-c", "import importlib.util as u; exit(u.find_spec('openai') is None)"];
   return (await new Deno.Command(python, { args, stderr: "null" }).output()).success;
 }
 
@@ -68,9 +68,6 @@ Deno.test({
           [12, [args], finish, "I see.", items, items, "completed"],
         );
       },
-      undefined,
-      {},
-      "float32",
-      familyTokenizer("qwen3"),
+      { tokenizer: familyTokenizer("qwen3") },
     ),
 });

@@ -1,4 +1,5 @@
 /** For tests: a server with a tiny model in this process, and requests to it. */
+import assert from "node:assert/strict";
 import { withFolder } from "../core/testing.ts";
 import { createWasmDevice } from "../kernels/devices/wasm/device.ts";
 import type { ComputeDtype } from "../kernels/ops/common/compute_dtype.ts";
@@ -41,20 +42,27 @@ export interface TestServer {
 // deno-lint-ignore no-explicit-any
 export type Reply = any;
 
+/** What is not usual about a server. */
+interface Setup extends Partial<ServeOptions> {
+  host?: HostOptions;
+  computeDtype?: ComputeDtype;
+  tokenizer?: Tokenizer;
+  /** Names of the only folders from which adapters are loaded; then none can be sent. */
+  adapterFolders?: readonly string[];
+}
+
 /** Runs a server named "base" while `test` runs. */
 export function withServer(
   test: (server: TestServer) => Promise<void>,
-  options: (folder: string) => Partial<ServeOptions> = () => ({}),
-  hostOptions: HostOptions = {},
-  computeDtype: ComputeDtype = "float32",
-  tokenizer: Tokenizer | null = null,
+  { host: hostOptions, computeDtype = "float32", tokenizer, adapterFolders, ...options }: Setup =
+    {},
 ): Promise<void> {
   return withFolder(async (folder) => {
     const device = await createWasmDevice({ threads: 1 });
     device.computeDtype = computeDtype;
-    const own = tokenizer !== null && { vocabSize: tokenizer.vocabSize, maxPositions: 4096 };
+    const own = tokenizer !== undefined && { vocabSize: tokenizer.vocabSize, maxPositions: 4096 };
     const config = { ...SIZES, maxPositions: 256, ...own };
-    await writeBase(config, folder, tokenizer ?? undefined);
+    await writeBase(config, folder, tokenizer);
     if (!own) await Deno.writeTextFile(`${folder}/base/chat_template.jinja`, TEMPLATE);
     for (const name of ["one", "three"]) await writeAdapter(config, folder, device, { name });
     const host = await ModelHost.open(`${folder}/base`, device, {
@@ -69,11 +77,15 @@ export function withServer(
       cors: null,
       limits: LIMITS,
       body: { maxBytes: 2 ** 20, seconds: 10 },
-      adapters: { folders: [folder], uploads: true, max: 4 },
+      adapters: {
+        folders: (adapterFolders ?? ["."]).map((name) => `${folder}/${name}`),
+        uploads: adapterFolders === undefined,
+        max: 4,
+      },
       requestSeconds: 60,
       maxWaiting: 64,
       onDefect: (error) => defects.push(error),
-      ...options(folder),
+      ...options,
     });
     let isStopped = false;
     const stop = async (graceSeconds: number) => {
@@ -108,8 +120,8 @@ export function withServer(
 
 /** Tests with a server: `test.withServer("…", async ({ ask }) => {…})`. */
 export const test = {
-  withServer(name: string, work: (server: TestServer) => Promise<void>): void {
-    Deno.test(name, () => withServer(work));
+  withServer(name: string, work: (server: TestServer) => Promise<void>, setup?: Setup): void {
+    Deno.test(name, () => withServer(work, setup));
   },
 };
 
@@ -124,6 +136,24 @@ export function say(host: ModelHost, text: string, finishReason: "stop" | "lengt
     }
     return Array.from({ length: n }, () => ({ ids, logprobs, finishReason }));
   };
+}
+
+/** A mistake in a request: its fields, the name of the wrong one, and what the message says. */
+export type Mistake = [fields: object, param: string | null, message?: RegExp];
+
+/** Asserts that requests with mistakes are refused by the name of the field. */
+export async function refuses(
+  { ask }: Pick<TestServer, "ask">,
+  path: string,
+  common: object,
+  mistakes: readonly Mistake[],
+): Promise<void> {
+  for (const [fields, param, message = /./] of mistakes) {
+    const { error } = await ask(path, { ...common, ...fields });
+    assert.equal(error?.type, "invalid_request_error", JSON.stringify(fields));
+    assert.equal(error.param, param, error.message);
+    assert.match(error.message, message);
+  }
 }
 
 /** The events of a stream; the last one must be [DONE]. */

@@ -5,13 +5,13 @@ import { zodFunction } from "openai/helpers/zod";
 import { z } from "zod";
 import { byteTokenizer, familyTokenizer } from "../models/tokenizers/dialects/dialect_testing.ts";
 import type { Tokenizer } from "../models/tokenizers/types.ts";
-import { eventsOf, type Reply, say, type TestServer, withServer } from "./testing.ts";
+import { eventsOf, refuses, type Reply, say, type TestServer, withServer } from "./testing.ts";
 
 const withTools = (
   tokenizer: Tokenizer,
   test: (server: TestServer) => Promise<void>,
   notes: string[] = [],
-) => withServer(test, () => ({ onNote: (text) => notes.push(text) }), {}, "float32", tokenizer);
+) => withServer(test, { onNote: (text) => notes.push(text), tokenizer });
 
 const messages = [{ role: "user", content: "What is 3 times 4?" }];
 const parameters = {
@@ -123,7 +123,7 @@ const forced = async ({ ask }: TestServer, tool_choice: unknown, more = {}) => {
 for (const family of ["qwen3", "llama3_1", "qwen3_5_think", "gemma4_v5", "gptoss"]) {
   Deno.test(`a model of ${family} makes the calls that it must, whatever it has learnt`, () =>
     withTools(familyTokenizer(family), async (server) => {
-      for (let seed = 0; seed < 3; seed++) {
+      for (const seed of [0, 1]) {
         const choice = await forced(server, "required", { seed });
         assert.equal(choice.finish_reason, "tool_calls", JSON.stringify(choice));
         // The form of a text says nothing of calls.
@@ -189,7 +189,7 @@ Deno.test("tools that are wrong are refused by the field's name", () =>
   withTools(familyTokenizer("qwen3"), async ({ ask }) => {
     const one = (fields: object) => ({ tools: [{ type: "function", function: fields }] });
     const required = { tool_choice: "required" };
-    const cases: [object, string, RegExp][] = [
+    await refuses({ ask }, CHAT, { messages }, [
       [{ tools: {} }, "tools", /a list/],
       [{ tools: [{ type: "web_search" }] }, "tools[0].type", /"function"/],
       [{ tools: [{ type: "function" }] }, "tools[0].function", /an object with a name/],
@@ -234,13 +234,7 @@ Deno.test("tools that are wrong are refused by the field's name", () =>
         "messages[0].tool_calls[0].function.arguments",
         /JSON object/,
       ],
-    ];
-    for (const [fields, param, message] of cases) {
-      const { error } = await ask(CHAT, { messages, ...fields });
-      assert.equal(error?.type, "invalid_request_error", JSON.stringify(fields));
-      assert.equal(error.param, param, error.message);
-      assert.match(error.message, message);
-    }
+    ]);
     const { error } = await ask(CHAT, {
       messages: [...messages, { role: "tool", content: "7 ".repeat(3000) }],
       tools,
