@@ -273,7 +273,12 @@ export function applyOverride(tree: MapNode, override: Override, problems: Probl
   const at = nowhere(source);
   const known = keyBeginning(key);
   if (action === "delete") return applyDeletion(tree, override, problems);
-  const node = parseValue(override.value, source, problems, key);
+  const before = problems.count, node = parseValue(override.value, source, problems, key);
+  // A value that cannot be read is one mistake, whatever the key wants.
+  if (problems.count > before) {
+    problems.incomplete = true;
+    return tree;
+  }
   const path = known === null ? null : [...known.path.split("."), ...known.rest];
   if (action === "add" && path !== null) {
     const there = nodeAt(tree, path);
