@@ -5,6 +5,7 @@
 import assert from "node:assert/strict";
 import { loadConfig } from "./load_config.ts";
 import { overrideArguments } from "./reading/overrides.ts";
+import { withFiles } from "./testing.ts";
 import type { ConfigObject, ConfigOverrides } from "./config_object.ts";
 
 Deno.test("a misspelt key, a wrong type and a wrong value do not compile, and are refused", async () => {
@@ -71,14 +72,13 @@ Deno.test("a configuration that was read can be changed and used as one", async 
     data: { task_name: "chain_sum" },
     rewards: [{ path: "a.ts", key: "${oc.env:JUDGE_API_KEY}" }],
   };
-  const folder = await Deno.makeTempDir();
-  await Deno.writeTextFile(`${folder}/a.ts`, "export default () => 1;");
-  const read = await loadConfig(secret, { env, cwd: folder });
-  assert.equal(read.config.rewards[0]!.params["key"], env.JUDGE_API_KEY);
-  const { yaml } = await loadConfig(structuredClone(read.config), { cwd: folder });
-  assert.match(yaml, /key: \$\{oc\.env:JUDGE_API_KEY\}/);
-  assert.doesNotMatch(yaml, /sk-123/);
-  await Deno.remove(folder, { recursive: true });
+  await withFiles({ "a.ts": "export default () => 1;" }, async (cwd) => {
+    const read = await loadConfig(secret, { env, cwd });
+    assert.equal(read.config.rewards[0]!.params["key"], env.JUDGE_API_KEY);
+    const { yaml } = await loadConfig(structuredClone(read.config), { cwd });
+    assert.match(yaml, /key: \$\{oc\.env:JUDGE_API_KEY\}/);
+    assert.doesNotMatch(yaml, /sk-123/);
+  });
 });
 
 Deno.test("environments and tools are keys of programs too", async () => {

@@ -1,10 +1,8 @@
 /** Helpers of the tests of configurations: files in a temporary folder, loaded as for a user. */
 import assert from "node:assert/strict";
-import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { dirname, join } from "node:path";
 import { parse } from "yaml";
 import { RgxError } from "../core/errors.ts";
+import { withFolder, writeFiles } from "../core/testing.ts";
 import { loadConfig, type LoadedConfig, type LoadOptions } from "./load.ts";
 
 /**
@@ -18,16 +16,10 @@ export async function withFiles<T>(
   files: Readonly<Record<string, string | Uint8Array>>,
   use: (folder: string) => Promise<T>,
 ): Promise<T> {
-  const folder = await mkdtemp(join(tmpdir(), "rgx-config-"));
-  try {
-    for (const [name, content] of Object.entries(files)) {
-      await mkdir(dirname(join(folder, name)), { recursive: true });
-      await writeFile(join(folder, name), content);
-    }
+  return await withFolder(async (folder) => {
+    await writeFiles(folder, files);
     return await use(folder);
-  } finally {
-    await rm(folder, { recursive: true });
-  }
+  });
 }
 
 /** Loads the text as the file f.yaml, with further files beside it. */
@@ -70,12 +62,20 @@ function casesOf(table: string): [yaml: string, expected: string[]][] {
   return cases;
 }
 
-/** Asserts that each text of a table, after `head`, has these errors; `…` is any text in them. */
-export async function assertErrors(table: string, head = MINIMAL): Promise<void> {
+/**
+ * Asserts that each text of a table has these errors; `…` is any text in them.
+ * @param head what stands before each text, or what finds the errors of a text
+ */
+export async function assertErrors(
+  table: string,
+  head: string | ((text: string) => Promise<string[]>) = MINIMAL,
+  files: Files = {},
+): Promise<void> {
+  const find = typeof head === "string" ? (yaml: string) => errorsOf(head + yaml, {}, files) : head;
   for (const [yaml, errors] of casesOf(table)) {
     const expected = errors.map((error) => error.replace(/[.*+?^${}()|[\]\\]/g, "\\$&"));
     const whole = new RegExp(`^${expected.join("\n").replaceAll("…", ".*")}$`);
-    assert.match((await errorsOf(head + yaml)).join("\n"), whole, yaml);
+    assert.match((await find(yaml)).join("\n"), whole, yaml);
   }
 }
 

@@ -1,4 +1,5 @@
 /** For tests: folders of their own, and what is in them. */
+import { dirname } from "node:path";
 
 /** Calls `work` with a temporary folder, which is removed afterwards. */
 export async function withFolder<T>(work: (folder: string) => T | Promise<T>): Promise<T> {
@@ -9,6 +10,20 @@ export async function withFolder<T>(work: (folder: string) => T | Promise<T>): P
     await Deno.remove(folder, { recursive: true });
   }
 }
+
+/** Writes files at paths inside a folder, and the folders around them. */
+export async function writeFiles(
+  folder: string,
+  files: Readonly<Record<string, string | Uint8Array>>,
+): Promise<void> {
+  for (const [name, content] of Object.entries(files)) {
+    const path = `${folder}/${name}`;
+    await Deno.mkdir(dirname(path), { recursive: true });
+    await Deno.writeFile(path, typeof content === "string" ? encoder.encode(content) : content);
+  }
+}
+
+const encoder = new TextEncoder();
 
 /** The sorted names in a folder; none if it does not exist. */
 export function namesIn(folder: string | URL): string[] {

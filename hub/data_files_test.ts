@@ -3,7 +3,7 @@
  * errors when this is unclear.
  */
 import assert from "node:assert/strict";
-import { withFolder } from "../core/testing.ts";
+import { withFolder, writeFiles } from "../core/testing.ts";
 import { RgxError } from "../core/errors.ts";
 import { type DataSplit, findDataFiles, withConfiguration } from "./data_files.ts";
 import { COMMIT } from "./testing.ts";
@@ -18,11 +18,7 @@ async function withFiles(
 ): Promise<void> {
   await withFolder(async (cache) => {
     const snapshot = `${cache}/datasets--org--sums/snapshots/${COMMIT}`;
-    for (const name of names) {
-      const path = `${snapshot}/${name}`;
-      await Deno.mkdir(path.slice(0, path.lastIndexOf("/")), { recursive: true });
-      await Deno.writeTextFile(path, "");
-    }
+    await writeFiles(snapshot, Object.fromEntries(names.map((name) => [name, ""])));
     const env = (key: string) => key === "HF_HUB_CACHE" ? cache : undefined;
     const find = async (name: string, split: DataSplit = "train") => {
       try {

@@ -1,6 +1,6 @@
 /** The list `configs` of a README; the files are those that `datasets` 4.x found, too. */
 import assert from "node:assert/strict";
-import { withFolder } from "../core/testing.ts";
+import { withFolder, writeFiles } from "../core/testing.ts";
 import { RgxError } from "../core/errors.ts";
 import { findDataFiles, isDataPath } from "./data_files.ts";
 import { withConfiguration } from "./data_files.ts";
@@ -11,14 +11,10 @@ const FILES = ["train.jsonl", "a/t1.jsonl", "a/t2.jsonl", "a/b/c.jsonl", "a/.y.j
 
 async function withSet(configs: string | null, work: (folder: string) => Promise<void>) {
   await withFolder(async (folder) => {
-    for (const file of FILES) {
-      const path = `${folder}/${file}`;
-      await Deno.mkdir(path.slice(0, path.lastIndexOf("/")), { recursive: true });
-      await Deno.writeTextFile(path, "");
-    }
+    await writeFiles(folder, Object.fromEntries(FILES.map((file) => [file, ""])));
     if (configs !== null) {
       const text = `---\nlicense: mit\nconfigs:\n${configs}---\n# Sums\n`;
-      await Deno.writeTextFile(`${folder}/README.md`, text);
+      await writeFiles(folder, { "README.md": text });
     }
     await work(folder);
   });

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { errorsOf, load } from "../testing.ts";
+import { assertErrors, load } from "../testing.ts";
 
 const START = "model: base\ntask: chain_sum\nrewards: [correctness]\n";
 const ADAPTER = {
@@ -42,37 +42,25 @@ Deno.test("a saved adapter that is trained further says its shape", async () => 
   assert.equal((await loraOf("adapter_name_or_path: other\n", [onAnother])).r, 4);
 });
 
-Deno.test("keys that an adapter contradicts, and folders without one, are refused", async () => {
-  const refused: [yaml: string, ...expected: string[]][] = [
-    [
-      "adapter_name_or_path: old\nlora_r: 8\nlora: {use_rslora: false, init_lora_weights: false}\n",
-      "f.yaml:5:9: lora_r: the adapter old has 4: leave the key out",
-      "f.yaml:6:20: lora.use_rslora: the adapter old has true: leave the key out",
-      "f.yaml:6:46: lora.init_lora_weights: the weights of the adapter old are read: leave the key " +
-      "out",
-    ],
-    [
-      "adapter_name_or_path: old\nlora: {target_modules: all-linear}\n",
-      'f.yaml:5:24: lora.target_modules: the adapter old has ["v_proj","q_proj"]: leave the key out',
-    ],
-    [
-      "adapter_name_or_path: old\nuse_peft: false\n",
-      "f.yaml:5:11: use_peft: false, and adapter_name_or_path names an adapter to train",
-    ],
-    [
-      "adapter_name_or_path: base\n",
-      "f.yaml:4:23: model.adapter_name_or_path: base: a whole model and no adapter; name it in " +
-      "model_name_or_path",
-    ],
-    [
-      "adapter_name_or_path: ia3\n",
-      'f.yaml:4:23: model.adapter_name_or_path: ia3: an adapter of the type "IA3", only "LORA" is ' +
-      "supported",
-    ],
-  ];
-  for (const [yaml, ...expected] of refused) {
-    assert.deepEqual(await errorsOf(START + yaml, {}, FILES), expected);
-  }
-  const [broken] = await errorsOf(START + "adapter_name_or_path: broken\n", {}, FILES);
-  assert.match(broken!, /^f\.yaml:4:23: .*adapter_config\.json: not valid JSON/);
-});
+/** YAML after START, and deeper its errors. */
+const REFUSED = String.raw`
+adapter_name_or_path: old\nlora_r: 8\nlora: {use_rslora: false, init_lora_weights: false}
+  f.yaml:5:9: lora_r: the adapter old has 4: leave the key out
+  f.yaml:6:20: lora.use_rslora: the adapter old has true: leave the key out
+  f.yaml:6:46: lora.init_lora_weights: the weights of the adapter old are read: leave the key out
+adapter_name_or_path: old\nlora: {target_modules: all-linear}
+  f.yaml:5:24: lora.target_modules: the adapter old has ["v_proj","q_proj"]: leave the key out
+adapter_name_or_path: old\nuse_peft: false
+  f.yaml:5:11: use_peft: false, and adapter_name_or_path names an adapter to train
+adapter_name_or_path: base
+  f.yaml:4:23: model.adapter_name_or_path: base: a whole model and no adapter; name it in
+    model_name_or_path
+adapter_name_or_path: ia3
+  f.yaml:4:23: model.adapter_name_or_path: ia3: an adapter of the type "IA3", only "LORA" is
+    supported
+adapter_name_or_path: broken
+  f.yaml:4:23: …adapter_config.json: not valid JSON…
+`;
+
+Deno.test("keys that an adapter contradicts, and folders without one, are refused", () =>
+  assertErrors(REFUSED, START, FILES));

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { errorsOf, load } from "../testing.ts";
+import { assertErrors, load } from "../testing.ts";
 
 const START = "model: m\nrewards: [correctness]\n";
 const ROW = '{"question": "a", "answer": "1"}\n';
@@ -21,25 +21,17 @@ Deno.test("dataset_config names a folder of the data set", async () => {
   assert.equal(await nameOf("dataset_name: p.jsonl\ndataset_config: null\n"), "p.jsonl");
 });
 
-Deno.test("a configuration that is not there is refused where it stands", async () => {
-  const refused: [yaml: string, expected: string][] = [
-    [
-      "dataset_name: sums\ndataset_config: hrd\n",
-      "f.yaml:4:17: data.dataset_config: hrd: no such configuration of FOLDER/sums. A " +
-      "configuration is a folder with data files (its folders: easy, hard), did you mean hard?",
-    ],
-    [
-      "dataset_name: p.jsonl\ndataset_config: main\n",
-      "f.yaml:4:17: data.dataset_config: main: FOLDER/p.jsonl has no configurations. A folder has " +
-      "them, or a data set of the Hub: leave the key out.",
-    ],
-    [
-      "task_name: chain_sum\ndataset_config: main\n",
-      "f.yaml:4:17: data.dataset_config: needs the data set that has it: data.dataset_name",
-    ],
-  ];
-  for (const [yaml, expected] of refused) {
-    const [found] = await errorsOf(START + yaml, {}, FILES);
-    assert.equal(found!.replace(/(of |: )\/\S*\/(sums|p\.jsonl)/, "$1FOLDER/$2"), expected);
-  }
-});
+/** YAML after START, and deeper its error. */
+const REFUSED = String.raw`
+dataset_name: sums\ndataset_config: hrd
+  f.yaml:4:17: data.dataset_config: hrd: no such configuration of /…/sums. A configuration is a
+    folder with data files (its folders: easy, hard), did you mean hard?
+dataset_name: p.jsonl\ndataset_config: main
+  f.yaml:4:17: data.dataset_config: main: /…/p.jsonl has no configurations. A folder has them, or
+    a data set of the Hub: leave the key out.
+task_name: chain_sum\ndataset_config: main
+  f.yaml:4:17: data.dataset_config: needs the data set that has it: data.dataset_name
+`;
+
+Deno.test("a configuration that is not there is refused where it stands", () =>
+  assertErrors(REFUSED, START, FILES));

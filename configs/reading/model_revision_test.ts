@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { errorsOf, load } from "../testing.ts";
+import { assertErrors, load } from "../testing.ts";
 
 const START = "task: chain_sum\nrewards: [correctness]\n";
 const COMMIT = "0123456789abcdef0123456789abcdef01234567";
@@ -34,31 +34,22 @@ Deno.test("model_revision chooses the revision of a model of the Hub", async () 
   assert.equal(await nameOf(`model: ${snapshot}\nmodel_revision: ${COMMIT}\n`), snapshot);
 });
 
-Deno.test("a revision of a folder, or a second one, is refused where it stands", async () => {
-  const refused: [yaml: string, expected: string][] = [
-    [
-      "model: m\nmodel_revision: v1\n",
-      "f.yaml:4:17: model_revision: v1: m is on this machine, and is one revision already; name " +
-      "the model as on the Hub (ORG/NAME), or the folder of that revision",
-    ],
-    [
-      "model: ./no/such/folder\nmodel_revision: v1\n",
-      "f.yaml:4:17: model_revision: v1: ./no/such/folder is no name of a model on the Hub, which " +
-      "has revisions",
-    ],
-    [
-      "model: org/name@v2\nmodel_revision: v1\n",
-      "f.yaml:4:17: model_revision: v1: org/name@v2 names the revision v2 already",
-    ],
-    [
-      "model: org/name\nmodel_revision: a b\n",
-      "f.yaml:4:17: model_revision: a b: not the name of a branch, tag or commit",
-    ],
-  ];
-  for (const [yaml, expected] of refused) {
-    assert.deepEqual(await errorsOf(START + yaml, {}, FILES), [expected]);
-  }
-});
+/** YAML after START, and deeper its error. */
+const REFUSED = String.raw`
+model: m\nmodel_revision: v1
+  f.yaml:4:17: model_revision: v1: m is on this machine, and is one revision already; name the
+    model as on the Hub (ORG/NAME), or the folder of that revision
+model: ./no/such/folder\nmodel_revision: v1
+  f.yaml:4:17: model_revision: v1: ./no/such/folder is no name of a model on the Hub, which has
+    revisions
+model: org/name@v2\nmodel_revision: v1
+  f.yaml:4:17: model_revision: v1: org/name@v2 names the revision v2 already
+model: org/name\nmodel_revision: a b
+  f.yaml:4:17: model_revision: a b: not the name of a branch, tag or commit
+`;
+
+Deno.test("a revision of a folder, or a second one, is refused where it stands", () =>
+  assertErrors(REFUSED, START, FILES));
 
 Deno.test("a revision stays behind where another model is named", async () => {
   const base = "model: org/name\nmodel_revision: v1\ntask: chain_sum\nrewards: [correctness]\n";

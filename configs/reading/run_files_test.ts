@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { withFolder } from "../../core/testing.ts";
+import { withFolder, writeFiles } from "../../core/testing.ts";
 import { changedKeys } from "../config_difference.ts";
 import { loadConfig } from "../load.ts";
 import { textWithFilesOfRun } from "./run_files.ts";
@@ -20,17 +20,15 @@ async function withRun(
 ): Promise<void> {
   await withFolder(async (made) => {
     const folder = await Deno.realPath(made);
-    await Deno.mkdir(`${folder}/project/runs/first`, { recursive: true });
-    await Deno.mkdir(`${folder}/project/mine`);
-    await Deno.mkdir(`${folder}/other/place`, { recursive: true });
-    await Deno.writeTextFile(`${folder}/project/mine/own.ts`, REWARD);
-    for (const data of ["data.jsonl", "other/data.jsonl"]) {
-      await Deno.writeTextFile(`${folder}/${data}`, '{"question": "1 + 1 =", "answer": "2"}\n');
-    }
-    const run = `${folder}/project/runs/first`;
-    await Deno.writeTextFile(`${run}/config.yaml`, runConfig(outputDir));
-    const start = { working_directory: `${folder}/project` };
-    await Deno.writeTextFile(`${run}/run.json`, JSON.stringify(start));
+    const data = '{"question": "1 + 1 =", "answer": "2"}\n';
+    await writeFiles(folder, {
+      "project/mine/own.ts": REWARD,
+      "data.jsonl": data,
+      "other/data.jsonl": data,
+      "project/runs/first/config.yaml": runConfig(outputDir),
+      "project/runs/first/run.json": JSON.stringify({ working_directory: `${folder}/project` }),
+    });
+    await Deno.mkdir(`${folder}/other/place`);
     await body(folder);
   });
 }

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { errorsOf, load, MINIMAL } from "../testing.ts";
+import { assertErrors, errorsOf, load, MINIMAL } from "../testing.ts";
 
 const SERVED = "lora: {r: 4}\ngeneration: {backend: openai, base_url: http://host:8000";
 
@@ -13,49 +13,46 @@ Deno.test("sampling on servers needs an address and an adapter", async () => {
   );
 });
 
-Deno.test("keys of servers are refused where the process itself samples", async () => {
-  const keys = [
-    "base_url: http://host",
-    "max_staleness: 1",
-    "api_key_env: KEY",
-    "server_timeout: 5",
-  ];
-  for (const key of keys) {
-    const [line] = await errorsOf(`${MINIMAL}generation: {${key}}\n`);
-    assert.match(line!, /has no effect with generation\.backend in_process/);
-  }
-});
+/** YAML after MINIMAL, and deeper its error. */
+const IN_PROCESS = `
+generation: {base_url: http://host}
+  …has no effect with generation.backend in_process…
+generation: {max_staleness: 1}
+  …has no effect with generation.backend in_process…
+generation: {api_key_env: KEY}
+  …has no effect with generation.backend in_process…
+generation: {server_timeout: 5}
+  …has no effect with generation.backend in_process…
+`;
 
-Deno.test("max_staleness excludes what makes the next prompts depend on scores", async () => {
-  for (
-    const [more, expected] of [
-      ["dynamic_sampling: true", /excludes dynamic_sampling/],
-      ["num_iterations: 2", /each step must have its own generation/],
-      ["steps_per_generation: 4", /each step must have its own generation/],
-      ["curriculum: {enabled: true}", /excludes curriculum/],
-    ] as const
-  ) {
-    const text = `${MINIMAL}${SERVED}, max_staleness: 1}\n${more}\n`;
-    assert.match((await errorsOf(text)).join("\n"), expected, more);
-  }
-  const { config } = await load(`${MINIMAL}${SERVED}, max_staleness: 2}\n`);
-  assert.equal(config.generation.max_staleness, 2);
-  assert.deepEqual(config.generation.base_url, ["http://host:8000"]);
-});
+/** Beside max_staleness, which excludes what makes the next prompts depend on scores. */
+const STALE = `
+dynamic_sampling: true
+  …excludes dynamic_sampling…
+num_iterations: 2
+  …each step must have its own generation…
+steps_per_generation: 4
+  …each step must have its own generation…
+curriculum: {enabled: true}
+  …excludes curriculum…
+`;
 
-Deno.test("the bounds of the sampler's ratio are checked as in TRL", async () => {
-  const key = "vllm_importance_sampling";
-  for (
-    const [more, expected] of [
-      [`${key}_clip_min: 3.5`, /3\.5 is not below vllm_importance_sampling_clip_max 3/],
-      [`${key}_mode: token_truncate\n${key}_clip_max: null`, /token_truncate needs a bound/],
-      ["loss_type: vespo", /vespo needs token_truncate or token_mask, found sequence_mask/],
-    ] as const
-  ) {
-    assert.match((await errorsOf(`${MINIMAL}${SERVED}}\n${more}\n`)).join("\n"), expected, more);
-  }
-  const { config } = await load(`${MINIMAL}${key}_cap: 2\n`);
-  assert.equal(config.training.vllm_importance_sampling_clip_max, 2);
+/** The bounds of the sampler's ratio, as in TRL. */
+const BOUNDS = String.raw`
+vllm_importance_sampling_clip_min: 3.5
+  …3.5 is not below vllm_importance_sampling_clip_max 3…
+vllm_importance_sampling_mode: token_truncate\nvllm_importance_sampling_clip_max: null
+  …token_truncate needs a bound…
+loss_type: vespo
+  …vespo needs token_truncate or token_mask, found sequence_mask…
+`;
+
+Deno.test("keys that servers or the process itself exclude are refused", async () => {
+  await assertErrors(IN_PROCESS);
+  await assertErrors(STALE, `${MINIMAL}${SERVED}, max_staleness: 1}\n`);
+  await assertErrors(BOUNDS, `${MINIMAL}${SERVED}}\n`);
+  const { generation } = (await load(`${MINIMAL}${SERVED}, max_staleness: 2}\n`)).config;
+  assert.deepEqual([generation.max_staleness, generation.base_url], [2, ["http://host:8000"]]);
 });
 
 Deno.test("TRL's keys of a vLLM server are those of section generation", async () => {

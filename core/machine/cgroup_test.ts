@@ -1,6 +1,6 @@
 /** Trees of cgroups from real machines, rebuilt in a temporary folder. */
 import assert from "node:assert/strict";
-import { test } from "../testing.ts";
+import { test, writeFiles } from "../testing.ts";
 import { grantedCores, type KernelLimits, kernelLimits } from "./cgroup.ts";
 import { NEEDED, needs } from "../../tests/skipped.ts";
 
@@ -83,10 +83,7 @@ const TREES: { what: string; files: Record<string, string>; limits: KernelLimits
 
 for (const { what, files, limits } of TREES) {
   test.inFolder(`limits of the kernel: ${what}`, async (root) => {
-    for (const [path, text] of Object.entries(files)) {
-      await Deno.mkdir(`${root}/${path}`.replace(/\/[^/]*$/, ""), { recursive: true });
-      await Deno.writeTextFile(`${root}/${path}`, text);
-    }
+    await writeFiles(root, files);
     assert.deepEqual(kernelLimits(root), limits);
   });
 }

@@ -1,13 +1,10 @@
 import assert from "node:assert/strict";
-import { withFolder } from "../testing.ts";
+import { withFolder, writeFiles } from "../testing.ts";
 import { type CpuTimes, cpuTimes, otherWork, OtherWorkMeter, otherWorkText } from "./other_work.ts";
 
 async function timesOf(files: Record<string, string>, own: number): Promise<CpuTimes | null> {
   return await withFolder(async (root) => {
-    for (const [path, text] of Object.entries(files)) {
-      await Deno.mkdir(`${root}/${path}`.replace(/\/[^/]*$/, ""), { recursive: true });
-      await Deno.writeTextFile(`${root}/${path}`, text);
-    }
+    await writeFiles(root, files);
     return cpuTimes(root, own);
   });
 }
