@@ -54,6 +54,7 @@ async function onNode(folder: string, node: Node) {
   };
   return {
     said,
+    pid: child.pid,
     async release() {
       await child.stdin.close();
       await end();
@@ -66,6 +67,16 @@ async function onNode(folder: string, node: Node) {
     },
   };
 }
+
+test.inFolder("the holder is named, and its lock is taken over after it was killed", async (folder) => {
+  const host = Deno.hostname(), other = await onNode(folder, { host });
+  const isNamed = ({ message }: Error) => message.includes(`process ${other.pid} on ${host}`);
+  await assert.rejects(lockFolder(folder), isNamed).finally(() => other.die());
+  const lock = await lockFolder(folder);
+  assert.equal(JSON.parse(await Deno.readTextFile(lock.path)).pid, Deno.pid);
+  await lock.release();
+  assert.deepEqual([...Deno.readDirSync(folder)], []);
+});
 
 /** Nodes that start together. Their clocks are right, two hours ahead and two hours behind. */
 const atOnce = (folder: string, first: number) =>

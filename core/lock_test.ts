@@ -6,32 +6,6 @@ import { holderHere, LOCK_FILE, lockFolder } from "./lock.ts";
 import { processStartTicks } from "./machine/process_alive.ts";
 import { NEEDED, needs } from "../tests/skipped.ts";
 
-/** Another process that takes the lock, reports this, and runs until it is killed. */
-async function holderProcess(folder: string) {
-  const code = `
-    const { lockFolder } = await import(${
-    JSON.stringify(new URL("./lock.ts", import.meta.url).href)
-  });
-    await lockFolder(${JSON.stringify(folder)});
-    console.log("locked");
-    setInterval(() => {}, 1000);`;
-  const child = new Deno.Command(Deno.execPath(), {
-    args: ["eval", code],
-    stdout: "piped",
-  }).spawn();
-  const reader = child.stdout.getReader();
-  const { value } = await reader.read();
-  assert.match(new TextDecoder().decode(value), /locked/);
-  return {
-    pid: child.pid,
-    async kill() {
-      child.kill("SIGKILL");
-      await reader.cancel();
-      await child.status;
-    },
-  };
-}
-
 function refusal(...parts: string[]): (error: unknown) => true {
   return (error) => {
     assert.ok(error instanceof UsageError);
@@ -57,19 +31,6 @@ test.inFolder("a second run in a folder is refused until the first releases it",
   await lock.release();
   assert.deepEqual([...Deno.readDirSync(folder)], []);
   await (await lockFolder(folder)).release();
-});
-
-test.inFolder("the holder is named, and its lock is taken over after it was killed", async (folder) => {
-  const other = await holderProcess(folder);
-  try {
-    await assert.rejects(lockFolder(folder), refusal(`process ${other.pid} on`));
-  } finally {
-    await other.kill();
-  }
-  const lock = await lockFolder(folder);
-  assert.equal(JSON.parse(await Deno.readTextFile(lock.path)).pid, Deno.pid);
-  await lock.release();
-  assert.deepEqual([...Deno.readDirSync(folder)], []);
 });
 
 /** Lines of a lock file that name a process that runs, and the time at which it started. */

@@ -6,28 +6,26 @@ import assert from "node:assert/strict";
 import { sha256Hex } from "../core/checksums.ts";
 import { pull } from "./pull.ts";
 import type { Repository } from "./repository.ts";
-import { COMMIT, type FakeHub, modelFiles, noise, settingsFor, withHub } from "./testing.ts";
+import {
+  COMMIT,
+  type FakeHub,
+  modelFiles,
+  noise,
+  PYTHON,
+  runPython,
+  settingsFor,
+  withHub,
+} from "./testing.ts";
 import { NEEDED, needs } from "../tests/skipped.ts";
 
-const python = Deno.env.get("RGX_TEST_PYTHON");
 const MODEL: Repository = { kind: "model", name: "org/tiny" };
 const DATA: Repository = { kind: "dataset", name: "org/sums" };
 const WANTED = ["config.json", "model.safetensors", "tokenizer.json", "tokenizer_config.json"];
 
-/** Runs Python code that uses huggingface_hub. @returns the JSON of the last printed line */
-async function run(code: string, env: Record<string, string>): Promise<unknown> {
-  const { success, stdout, stderr } = await new Deno.Command(python!, {
-    args: ["-c", `import json\nfrom huggingface_hub import *\n${code}`],
-    env: { HF_HUB_DISABLE_TELEMETRY: "1", HF_HUB_DISABLE_XET: "1", ...env },
-  }).output();
-  assert.ok(success, new TextDecoder().decode(stderr));
-  return JSON.parse(new TextDecoder().decode(stdout));
-}
-
 const test = (name: string, work: (hub: FakeHub) => Promise<void>) =>
   Deno.test({
     name,
-    ignore: needs(python !== undefined, NEEDED.python),
+    ignore: needs(PYTHON !== undefined, NEEDED.python),
     fn: () => withHub(work),
   });
 
@@ -40,7 +38,7 @@ test("huggingface_hub finds what rgx pulled, without a connection", async (hub) 
   const copied = await pull(MODEL, { settings: { ...settings, cache: copies, symlinks: false } });
   hub.seen.length = 0;
   const env = { HF_HUB_CACHE: hub.cache, HF_ENDPOINT: hub.url, HF_HUB_OFFLINE: "1" };
-  const found = await run(
+  const found = await runPython(
     `import hashlib
 cache = scan_cache_dir()
 weights = hf_hub_download("org/tiny", "model.safetensors", revision="${COMMIT}")
@@ -77,7 +75,7 @@ test("with a connection, neither program fetches again what the other has fetche
   hub.add(`models/${name}`, modelFiles());
   hub.seen.length = 0;
   const patterns = JSON.stringify(WANTED);
-  const snapshot = await run(
+  const snapshot = await runPython(
     `hf_hub_download("org/tiny", "model.safetensors")
 print(json.dumps(snapshot_download("${name}", allow_patterns=${patterns})))`,
     { HF_HUB_CACHE: hub.cache, HF_ENDPOINT: hub.url },
@@ -98,7 +96,7 @@ test("both programs pull at the same time", async (hub) => {
   const env = { HF_HUB_CACHE: hub.cache, HF_ENDPOINT: hub.url };
   const code = `print(json.dumps(hf_hub_download("org/tiny", "model.safetensors")))`;
   const settings = settingsFor(hub);
-  const [path, pulled] = await Promise.all([run(code, env), pull(MODEL, { settings })]);
+  const [path, pulled] = await Promise.all([runPython(code, env), pull(MODEL, { settings })]);
   assert.equal(path, `${pulled.path}/model.safetensors`);
   assert.deepEqual(await Deno.readFile(path as string), noise(2_000_000));
 });

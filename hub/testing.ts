@@ -317,3 +317,16 @@ export const places = (hub: FakeHub) => {
 
 /** Whether a request is one for the content of the weights. */
 export const isContent = ({ server, method }: Seen) => server === "content" && method === "GET";
+
+/** A Python with huggingface_hub, if there is one for tests. */
+export const PYTHON = Deno.env.get("RGX_TEST_PYTHON");
+
+/** Runs Python code that uses huggingface_hub. @returns the JSON of the last printed line */
+export async function runPython(code: string, env: Record<string, string>): Promise<unknown> {
+  const { success, stdout, stderr } = await new Deno.Command(PYTHON!, {
+    args: ["-c", `import json\nfrom huggingface_hub import *\n${code}`],
+    env: { HF_HUB_DISABLE_TELEMETRY: "1", HF_HUB_DISABLE_XET: "1", ...env },
+  }).output();
+  assert.ok(success, new TextDecoder().decode(stderr));
+  return JSON.parse(new TextDecoder().decode(stdout));
+}

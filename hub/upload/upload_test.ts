@@ -1,9 +1,18 @@
 import assert from "node:assert/strict";
-import { withFolder } from "../../core/testing.ts";
 import { sha256Hex } from "../../core/checksums.ts";
 import { RgxError, UsageError } from "../../core/errors.ts";
 import { NEEDED, needs } from "../../tests/skipped.ts";
-import { bytesOf, type FakeHub, noise, refused, settingsFor, TOKEN, withHub } from "../testing.ts";
+import {
+  bytesOf,
+  type FakeHub,
+  noise,
+  PYTHON,
+  refused,
+  runPython,
+  settingsFor,
+  TOKEN,
+  withHub,
+} from "../testing.ts";
 import type { UploadFile } from "./files.ts";
 import { type Acceptance, acceptUploads, type Received } from "./testing.ts";
 import { upload, type UploadOptions } from "./upload.ts";
@@ -110,15 +119,21 @@ Deno.test("a name without a user is one of the token's user; a branch is made", 
     assert.equal(received.branches.length, 1);
   }));
 
+/** Asserts that an upload fails with this message and advice, which do not show the token. */
+const refuses = (work: Promise<unknown>, says: RegExp, advises: RegExp, kind = RgxError) =>
+  assert.rejects(work, (error: Error) => {
+    assert.ok(error instanceof kind, String(error));
+    assert.match(error.message, says);
+    assert.match(error.advice ?? "", advises);
+    assert.ok(!`${error.message} ${error.advice} ${error.stack}`.includes(TOKEN));
+    return true;
+  });
+
 Deno.test("what can not be uploaded is told before anything is sent", () =>
   withUploads(async (send, received, hub) => {
     const file = (path: string): UploadFile[] => [{ path, source: bytesOf("x") }];
     const refuse = (work: Promise<unknown>, says: RegExp) =>
-      assert.rejects(work, (error: Error) => {
-        assert.ok(error instanceof UsageError, String(error));
-        assert.match(error.message, says);
-        return true;
-      });
+      refuses(work, says, /(?:)/, UsageError);
     for (const name of ["datasets/org/x", "spaces/org/x"]) {
       await refuse(send(FILES, {}, name), /a repository of another kind/);
     }
@@ -140,30 +155,26 @@ Deno.test("what can not be uploaded is told before anything is sent", () =>
 
 Deno.test("refusals of the server say what to do, and never show the token", () =>
   withUploads(async (send, _, hub) => {
-    const refuse = (work: Promise<unknown>, says: RegExp, advises: RegExp) =>
-      assert.rejects(work, (error: Error) => {
-        assert.ok(error instanceof RgxError, String(error));
-        assert.match(error.message, says);
-        assert.match(error.advice ?? "", advises);
-        assert.ok(!`${error.message} ${error.advice} ${error.stack}`.includes(TOKEN));
-        return true;
-      });
-    await refuse(send(FILES, {}, "other/x"), /the token may not write there \(403\)/, /right to/);
+    await refuses(send(FILES, {}, "other/x"), /the token may not write there \(403\)/, /right to/);
     const settings = settingsFor(hub, { token: "hf_wrong" });
-    await refuse(send(FILES, { settings }), /the token is refused \(401\)/, /settings\/tokens/);
+    await refuses(send(FILES, { settings }), /the token is refused \(401\)/, /settings\/tokens/);
     hub.add("datasets/org/taken", []);
-    await refuse(send(FILES, {}, "org/taken"), /of another kind has this name/, /another name/);
+    await refuses(send(FILES, {}, "org/taken"), /of another kind has this name/, /another name/);
     for (const status of [402, 413, 507]) {
       hub.misbehave = ({ path }) => path.includes("/commit/") ? refused(status, "", "full") : null;
-      await refuse(send(FILES, { attempts: 1 }), /over the quota/, /--optimizer-save-mode none/);
+      await refuses(send(FILES, { attempts: 1 }), /over the quota/, /--optimizer-save-mode none/);
     }
     hub.misbehave = ({ path }) =>
       path.includes("/commit/") ? refused(412, "", "A commit has happened since") : null;
-    await refuse(send(), /somebody else changed the repository/, /tries again/);
+    await refuses(send(), /somebody else changed the repository/, /tries again/);
     hub.misbehave = ({ path }) => path.includes("preupload") ? new Response("<html>") : null;
-    await refuse(send(), /is no JSON object/, /HF_ENDPOINT/);
+    await refuses(send(), /is no JSON object/, /HF_ENDPOINT/);
     const gone = settingsFor(hub, { token: TOKEN, endpoint: "http://127.0.0.1:9" });
-    await refuse(send(FILES, { settings: gone, attempts: 1 }), /cannot be reached/, /goes on from/);
+    await refuses(
+      send(FILES, { settings: gone, attempts: 1 }),
+      /cannot be reached/,
+      /goes on from/,
+    );
   }));
 
 Deno.test("an object that the server refuses is named", () =>
@@ -192,38 +203,18 @@ Deno.test("a file on the disk is read in parts; one that shrinks is noticed", ()
     }
   }, { chunk: 100_000 }));
 
-const python = Deno.env.get("RGX_TEST_PYTHON");
-
 Deno.test({
   name: "huggingface_hub downloads what was uploaded, byte for byte",
-  ignore: needs(python !== undefined, NEEDED.python),
+  ignore: needs(PYTHON !== undefined, NEEDED.python),
   fn: () =>
     withUploads(async (send, _, hub) => {
       await send(FILES, { private: true });
-      const code = `import json, hashlib, os
-from huggingface_hub import snapshot_download
+      const code = `import hashlib, os
 root = snapshot_download("org/new")
 print(json.dumps({os.path.relpath(os.path.join(d, f), root):
   hashlib.sha256(open(os.path.join(d, f), "rb").read()).hexdigest()
   for d, _, fs in os.walk(root) for f in fs}))`;
-      await withFolder(async (folder) => {
-        const { success, stdout, stderr } = await new Deno.Command(python!, {
-          args: ["-c", code],
-          env: {
-            HF_ENDPOINT: hub.url,
-            HF_HOME: folder,
-            HF_TOKEN: TOKEN,
-            HF_HUB_DISABLE_TELEMETRY: "1",
-            HF_HUB_DISABLE_XET: "1",
-          },
-        }).output();
-        assert.ok(success, new TextDecoder().decode(stderr));
-        assert.deepEqual(
-          JSON.parse(new TextDecoder().decode(stdout)),
-          Object.fromEntries(
-            FILES.map(({ path, source }) => [path, sha256Hex(source as Uint8Array)]),
-          ),
-        );
-      });
+      const sums = FILES.map(({ path, source }) => [path, sha256Hex(source as Uint8Array)]);
+      assert.deepEqual(await runPython(code, hub.env), Object.fromEntries(sums));
     }, { chunk: 64_000 }),
 });
