@@ -1,5 +1,25 @@
-/** For tests: folders of their own, and what is in them. */
+/** For tests: folders of their own, what is in them, and what an error has to say. */
+import assert from "node:assert/strict";
 import { dirname } from "node:path";
+import { RgxError } from "./errors.ts";
+
+/**
+ * For `assert.throws` and `assert.rejects`: an error of a kind whose message matches.
+ * @param more what the message begins with, and its advice
+ */
+export function refusal(
+  message: RegExp,
+  kind: typeof RgxError = RgxError,
+  { where = "", advice }: { where?: string; advice?: RegExp } = {},
+): (error: unknown) => true {
+  return (error) => {
+    assert.ok(error instanceof kind, String(error));
+    assert.match(error.message, message);
+    assert.ok(error.message.startsWith(where), error.message);
+    if (advice !== undefined) assert.match(error.advice ?? "", advice);
+    return true;
+  };
+}
 
 /** Calls `work` with a temporary folder, which is removed afterwards. */
 export async function withFolder<T>(work: (folder: string) => T | Promise<T>): Promise<T> {

@@ -9,7 +9,7 @@ import { initWeights } from "./network/weights/init.ts";
 import { CausalLM } from "./causal_lm.ts";
 import { modelTensors } from "./architectures/mod.ts";
 import { type LoadedModel, loadModel } from "./load_model.ts";
-import { encodeModelFolder, encodePeftAdapter } from "./folder_testing.ts";
+import { encodeModelFolder, encodePeftAdapter, writeFiles } from "./folder_testing.ts";
 import { loraOptions, type PeftConfig } from "./network/adapters/peft_adapter.ts";
 import type { ModelConfig } from "./architectures/model_config.ts";
 
@@ -55,7 +55,6 @@ export async function writeBase(
   folder: string,
   own: Tokenizer = tokenizer,
 ): Promise<void> {
-  await Deno.mkdir(`${folder}/base`);
   const weights = initWeights(config, 5, 0.2);
   const files = await encodeModelFolder({
     config,
@@ -65,7 +64,7 @@ export async function writeBase(
     padId: 0,
     tensors: [...weights].map(([name, data]) => ({ name, shape: shapeOf(config, name), data })),
   });
-  for (const [name, bytes] of files) await Deno.writeFile(`${folder}/base/${name}`, bytes);
+  await writeFiles(`${folder}/base`, files);
 }
 
 function shapeOf(config: ModelConfig, name: string): readonly number[] {
@@ -93,10 +92,7 @@ export async function writeAdapter(
     tensors.push({ name: tensor, shape, data });
   }
   model.dispose();
-  await Deno.mkdir(`${folder}/${name}`);
-  for (const [file, bytes] of await encodePeftAdapter(peft, tensors)) {
-    await Deno.writeFile(`${folder}/${name}/${file}`, bytes);
-  }
+  await writeFiles(`${folder}/${name}`, await encodePeftAdapter(peft, tensors));
   // A training leaves such a file; it does not belong to the adapter.
   await Deno.writeTextFile(`${folder}/${name}/rgx_state.json`, "{}");
   return `${folder}/${name}`;

@@ -3,8 +3,7 @@
  * a batch, and the expectation.
  */
 import assert from "node:assert/strict";
-import { RgxError } from "../core/errors.ts";
-import { createWasmDevice } from "../kernels/devices/wasm/device.ts";
+import { refusal } from "../core/testing.ts";
 import { assertWithin, largest, sameBits } from "../kernels/testing.ts";
 import { dropoutKeys } from "./network/dropout.ts";
 import { modulesOf } from "./architectures/mod.ts";
@@ -19,7 +18,17 @@ import {
 import { packGroups } from "./network/packing.ts";
 import { Parameters } from "./network/weights/parameters.ts";
 import { onEachDevice } from "./each_device_testing.ts";
-import { gradients, randomModel, test, tinyConfig, weighted, withReference } from "./testing.ts";
+import {
+  assertSameStep,
+  gradients,
+  randomModel,
+  test,
+  tinyConfig,
+  type TrainStep,
+  trainStep,
+  weighted,
+  withReference,
+} from "./testing.ts";
 import { ALL_FLOAT } from "./formats/stored_weight.ts";
 import type { DropoutKey, Group } from "./network/types.ts";
 
@@ -45,35 +54,25 @@ const pairs = 13, { dlogp, dentropy, weigh } = weighted(pairs);
 const key: DropoutKey = { seed: 12, pass: 1 };
 const temperature = 0.8;
 
-/** Log-probabilities and gradients of a training step. */
-async function step(model: CausalLM, batch = groups, dropout: DropoutKey | undefined = key) {
-  model.zeroGrad();
-  const how = { temperature, train: true, ...(dropout === undefined ? {} : { dropout }) };
-  const { logp } = await model.forward(batch, how);
-  model.backward(dlogp, dentropy);
-  return { logp: logp.slice(), grads: await gradients(model) };
-}
+const step = (model: CausalLM, batch = groups, dropout: DropoutKey | undefined = key) =>
+  trainStep(model, batch, { dlogp, dentropy }, dropout === undefined ? {} : { dropout });
 
-for (const recompute of [false, true]) {
-  const how = recompute ? "recomputing" : "keeping activations";
-  test.onReference(`with fixed masks gradients equal finite differences, ${how}`, async (device) => {
-    const model = await randomModel(device, config, options(0.3, recompute));
-    const { grads } = await step(model);
-    const objective = async () => {
-      const how = { temperature, train: false, dropout: key };
-      return weigh(await model.forward(groups, how));
-    };
-    for (const [name, grad] of grads) assert.ok(largest(grad) > 0, name);
-    await assertGradientsAreSlopes(model, grads, objective);
+test.onReference("with fixed masks gradients equal finite differences", async (device) => {
+  const model = await randomModel(device, config, options(0.3));
+  const { grads } = await step(model);
+  const how = { temperature, train: false, dropout: key };
+  for (const [name, grad] of grads) assert.ok(largest(grad) > 0, name);
+  await assertGradientsAreSlopes(model, grads, async () => weigh(await model.forward(groups, how)));
+});
+
+Deno.test("all devices have the same masks, and a recomputed layer those of its forward", async () => {
+  let expected: TrainStep | undefined;
+  await onEachDevice(async (device) => {
+    const found = await step(await randomModel(device, config, options(0.3)));
+    assert.deepEqual(await step(await randomModel(device, config, options(0.3, true))), found);
+    assertSameStep(found, expected ??= found, 1e-4, { logp: 2e-5 });
   });
-}
-
-Deno.test("a recomputed layer has the masks of its forward, bit for bit", () =>
-  onEachDevice(async (device) => {
-    const kept = await step(await randomModel(device, config, options(0.3)));
-    const again = await step(await randomModel(device, config, options(0.3, true)));
-    assert.deepEqual(again, kept);
-  }));
+});
 
 Deno.test("p = 0 gives the same bits as an adapter without dropout", () =>
   onEachDevice(async (device) => {
@@ -86,24 +85,6 @@ Deno.test("p = 0 gives the same bits as an adapter without dropout", () =>
     assert.deepEqual(await step(await randomModel(device, config, options(0))), expected);
     assert.notDeepEqual(await step(await randomModel(device, config, options(1e-2))), expected);
   }));
-
-Deno.test("the CPU device has the same masks as the reference", async () => {
-  const expected = await withReference(async (device) =>
-    await step(await randomModel(device, config, options(0.3)))
-  );
-  let first: Awaited<ReturnType<typeof step>> | undefined;
-  for (const threads of [1, 2, 3]) {
-    using device = await createWasmDevice({ threads });
-    await device.ready();
-    const found = await step(await randomModel(device, config, options(0.3)));
-    assertWithin(found.logp, expected.logp, 2e-5, "logp");
-    for (const [name, grad] of expected.grads) {
-      assertWithin(found.grads.get(name)!, grad, 1e-4 * Math.max(1, largest(grad)), name);
-    }
-    first ??= found;
-    assert.deepEqual(found, first, `${threads} threads`);
-  }
-});
 
 test.onReference("masks belong to prompt, branch and position, however a batch is split", async (device) => {
   const model = await randomModel(device, config, options(0.3));
@@ -195,15 +176,10 @@ test.onReference("nothing is dropped without a key, with the adapter off, or in 
 
 test.onReference("training with dropout is refused without the keys of its masks", async (device) => {
   const model = await randomModel(device, config, options(0.1));
-  const refused = (batch: Group[], dropout: DropoutKey | undefined, text: RegExp) =>
-    assert.rejects(
-      () => step(model, batch, dropout),
-      (e) => e instanceof RgxError && text.test(e.message),
-    );
   await assert.rejects(
     () => model.forward(groups, { temperature, train: true }),
-    /training an adapter with lora_dropout needs the key of its masks/,
+    refusal(/training an adapter with lora_dropout needs the key of its masks/),
   );
   const anonymous = [groups[0]!, { promptIds: [1], branches: [[2]] }];
-  await refused(anonymous, key, /group 1: no promptId/);
+  await assert.rejects(step(model, anonymous), refusal(/group 1: no promptId/));
 });

@@ -72,11 +72,17 @@ function weightsOf({ family, head, extra }: Case): Uint8Array {
 
 /** Logits by configuration and weights, as most keys change neither. */
 const known = new Map<string, Promise<ArrayLike<number>>>();
+/** What `model.safetensors` holds now. */
+let written = "";
 
 async function logitsOf(folder: string, one: Case): Promise<ArrayLike<number>> {
   const json = { ...bases[one.family], ...one.change };
   await Deno.writeTextFile(`${folder}/config.json`, JSON.stringify(json));
-  await Deno.writeFile(`${folder}/model.safetensors`, weightsOf(one));
+  const weights = JSON.stringify([folder, one.head, one.extra]);
+  if (weights !== written) {
+    await Deno.writeFile(`${folder}/model.safetensors`, weightsOf(one));
+    written = weights;
+  }
   const { config, files } = await readModelFolder(folder);
   const compute = async () => {
     const device = createReferenceDevice({ float: "f64" });

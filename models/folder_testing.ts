@@ -1,8 +1,11 @@
 /** Model folders and adapters with weights from memory. Not part of the program. */
 import type { FileContent } from "../core/atomic_file.ts";
+import { modelTensors } from "./architectures/mod.ts";
+import { mergedConfig, mergedWeights } from "./export/merged_weights.ts";
 import { modelFolderFiles, type ModelText } from "./formats/model_folder_files.ts";
 import { storedBytes } from "./formats/safetensors/safetensors_writer.ts";
 import type { StreamedTensor } from "./formats/tensor_stream.ts";
+import type { ModelFolder } from "./model_folder.ts";
 import { peftAdapterFiles, type PeftConfig } from "./network/adapters/peft_adapter.ts";
 
 export interface TensorInMemory {
@@ -48,4 +51,26 @@ async function filesOf(files: ReadonlyMap<string, FileContent>): Promise<Files> 
 export async function bytesOf(content: FileContent): Promise<Uint8Array<ArrayBuffer>> {
   const pieces = content instanceof Uint8Array ? [content] : content();
   return new Uint8Array(await new Response(ReadableStream.from(pieces)).arrayBuffer());
+}
+
+/** Writes files into a folder, which is made. */
+export async function writeFiles(
+  folder: string,
+  files: Iterable<readonly [name: string, content: string | Uint8Array]>,
+): Promise<void> {
+  await Deno.mkdir(folder, { recursive: true });
+  for (const [name, content] of files) {
+    const bytes = typeof content === "string" ? new TextEncoder().encode(content) : content;
+    await Deno.writeFile(`${folder}/${name}`, bytes);
+  }
+}
+
+/** All weights of a model, with its adapter merged in. */
+export async function mergedMap(model: ModelFolder) {
+  const read = mergedWeights(model), tensors = modelTensors(mergedConfig(model));
+  return new Map(
+    await Promise.all(
+      tensors.map(async ({ name, shape }) => [name, await read(name, shape)] as const),
+    ),
+  );
 }

@@ -1,6 +1,7 @@
 /** Text from a small trained model: token by token, held to a form, aborted, refused. */
 import assert from "node:assert/strict";
 import { UsageError } from "../core/errors.ts";
+import { refusal } from "../core/testing.ts";
 import { createWasmDevice } from "../kernels/devices/wasm/device.ts";
 import { goldenPath } from "../tests/golden.ts";
 import { generate, type StructuredOutputs, type TextOptions } from "./generate_text.ts";
@@ -50,11 +51,7 @@ Deno.test("completions are held to a form", () =>
         [{ regex: "(" }, /\(/],
       ] as const
     ) {
-      await assert.rejects(one(asked as never), (error) => {
-        assert.ok(error instanceof UsageError);
-        assert.match(error.message, message);
-        return true;
-      });
+      await assert.rejects(one(asked as never), refusal(message, UsageError));
     }
   }));
 

@@ -1,8 +1,15 @@
 import assert from "node:assert/strict";
-import { test } from "../core/testing.ts";
+import { refusal, test } from "../core/testing.ts";
 import { RgxError, UsageError } from "../core/errors.ts";
 import { createCharacterTokenizer } from "./tokenizers/character_tokenizer.ts";
-import { encodeModelFolder, encodePeftAdapter, type ModelToWrite } from "./folder_testing.ts";
+import { PEFT } from "./adapter_testing.ts";
+import {
+  encodeModelFolder,
+  encodePeftAdapter,
+  type ModelToWrite,
+  writeFiles,
+} from "./folder_testing.ts";
+import { tinyConfig } from "./testing.ts";
 import { readModelFolder } from "./model_folder.ts";
 import { encodeSafetensors } from "./formats/safetensors/safetensors_writer.ts";
 import { goldenPath } from "../tests/golden.ts";
@@ -16,20 +23,7 @@ const tokenizer = createCharacterTokenizer({
 
 /** The tensors are incomplete: the tests need only the files of the folder. */
 const model: ModelToWrite = {
-  config: {
-    vocabSize: 6,
-    hiddenSize: 4,
-    intermediateSize: 8,
-    numLayers: 1,
-    numHeads: 2,
-    numKvHeads: 1,
-    headDim: 2,
-    maxPositions: 32,
-    ropeTheta: 10000,
-    ropeScaling: null,
-    rmsNormEps: 1e-6,
-    tieWordEmbeddings: true,
-  },
+  config: { ...tinyConfig(true), vocabSize: 6, hiddenSize: 4, numLayers: 1 },
   tensors: [
     {
       name: "model.embed_tokens.weight",
@@ -44,18 +38,8 @@ const model: ModelToWrite = {
   padId: 0,
 };
 
-async function write(folder: string, files: ReadonlyMap<string, Uint8Array>): Promise<void> {
-  await Deno.mkdir(folder, { recursive: true });
-  for (const [name, bytes] of files) await Deno.writeFile(`${folder}/${name}`, bytes);
-}
-
-async function refused(path: string, message: RegExp, advice?: RegExp): Promise<void> {
-  await assert.rejects(readModelFolder(path), (error) => {
-    assert.ok(error instanceof RgxError);
-    assert.match(error.message, message);
-    if (advice !== undefined) assert.match(error.advice ?? "", advice);
-    return true;
-  });
+function refused(path: string, message: RegExp, advice = /(?:)/): Promise<void> {
+  return assert.rejects(readModelFolder(path), refusal(message, RgxError, { advice }));
 }
 
 Deno.test("tinystories-656k: the file's head is the embedding", async () => {
@@ -65,12 +49,12 @@ Deno.test("tinystories-656k: the file's head is the embedding", async () => {
   assert.equal(folder.config.tieWordEmbeddings, true);
   assert.deepEqual(folder.generationEosIds, [2]);
   assert.equal(folder.tokenizer?.vocabSize, 2048);
-  const embedding = await folder.weights("model.embed_tokens.weight", [2048, 128]);
-  assert.deepEqual(embedding, await folder.weights("lm_head.weight", [2048, 128]));
+  const embedding = await folder.files.values("model.embed_tokens.weight", [2048, 128]);
+  assert.deepEqual(embedding, await folder.files.values("lm_head.weight", [2048, 128]));
   assert.ok(embedding!.some((v) => v !== 0));
-  assert.equal(await folder.weights("model.layers.2.input_layernorm.weight", [128]), null);
+  assert.equal(await folder.files.values("model.layers.2.input_layernorm.weight", [128]), null);
   await assert.rejects(
-    folder.weights("model.norm.weight", [64]),
+    folder.files.values("model.norm.weight", [64]),
     /"model\.norm\.weight" has shape \[128\], expected \[64\]/,
   );
 });
@@ -97,10 +81,10 @@ test.inFolder("shards are put together by their index, and names may lack their 
     "layers.0.input_layernorm.weight": "model-00002-of-00002.safetensors",
   };
   files.set("model.safetensors.index.json", index(good));
-  await write(folder, files);
+  await writeFiles(folder, files);
   const read = await readModelFolder(folder);
-  assert.deepEqual(await read.weights("model.norm.weight", [4]), ones);
-  assert.deepEqual(await read.weights("model.layers.0.input_layernorm.weight", [4]), ones);
+  assert.deepEqual(await read.files.values("model.norm.weight", [4]), ones);
+  assert.deepEqual(await read.files.values("model.layers.0.input_layernorm.weight", [4]), ones);
 
   const path = `${folder}/model.safetensors.index.json`;
   for (
@@ -118,41 +102,29 @@ test.inFolder("shards are put together by their index, and names may lack their 
 });
 
 test.inFolder("adapters with and without a base, on an adapter, with their own tokenizer", async (root) => {
-  const adapter = (baseModel: string | null) =>
-    encodePeftAdapter({
-      baseModel,
-      revision: null,
-      r: 1,
-      alpha: 1,
-      dropout: 0,
-      targetModules: ["q_proj"],
-      useRslora: false,
-      rankPattern: {},
-      alphaPattern: {},
-      layersToTransform: null,
-    }, []);
-  await write(`${root}/base`, await encodeModelFolder({ ...model, tokenizer: null }));
+  const adapter = (baseModel: string | null) => encodePeftAdapter({ ...PEFT, baseModel }, []);
+  await writeFiles(`${root}/base`, await encodeModelFolder({ ...model, tokenizer: null }));
   const files = await adapter("../base");
   for (const [name, text] of tokenizer.files()) files.set(name, new TextEncoder().encode(text));
-  await write(`${root}/a`, files);
+  await writeFiles(`${root}/a`, files);
   const read = await readModelFolder(`${root}/a`);
   assert.equal(read.path, `${root}/a/../base`);
   assert.equal(read.tokenizer?.vocabSize, 6);
   assert.deepEqual(read.generationEosIds, [2]);
 
-  await write(`${root}/absolute`, await adapter(`${root}/base`));
+  await writeFiles(`${root}/absolute`, await adapter(`${root}/base`));
   assert.ok((await readModelFolder(`${root}/absolute`)).adapter);
-  await write(`${root}/nested`, await adapter("../a"));
+  await writeFiles(`${root}/nested`, await adapter("../a"));
   await refused(`${root}/nested`, /its base model .* is an adapter itself/);
-  await write(`${root}/lost`, await adapter("some/model"));
+  await writeFiles(`${root}/lost`, await adapter("some/model"));
   await refused(`${root}/lost`, /looked for .*\/lost\/some\/model and some\/model/);
   // A run's base is named as where it was started, which run.json says.
-  await write(`${root}/run/checkpoint-4`, await adapter("./base"));
+  await writeFiles(`${root}/run/checkpoint-4`, await adapter("./base"));
   await refused(`${root}/run/checkpoint-4`, /base model "\.\/base" is not there/);
   const run = JSON.stringify({ working_directory: root });
   await Deno.writeTextFile(`${root}/run/run.json`, run);
   assert.equal((await readModelFolder(`${root}/run/checkpoint-4`)).path, `${root}/./base`);
-  await write(`${root}/silent`, await adapter(null));
+  await writeFiles(`${root}/silent`, await adapter(null));
   await refused(`${root}/silent`, /names no base_model_name_or_path/);
 });
 
@@ -167,11 +139,11 @@ test.inFolder("a folder that is not a model is refused with an explanation", asy
   await refused(`${root}/run`, /the run has no checkpoint yet/, /train .*--resume/);
   const files = await encodeModelFolder(model);
   files.delete("model.safetensors");
-  await write(`${root}/pickle`, files);
+  await writeFiles(`${root}/pickle`, files);
   await refused(`${root}/pickle`, /no weights: looked for model\.safetensors, model\.safe/);
   await Deno.writeTextFile(`${root}/pickle/pytorch_model.bin`, "");
   await refused(`${root}/pickle`, /pytorch_model\.bin: not valid PyTorch weights: it is empty/);
-  await write(
+  await writeFiles(
     `${root}/vocab`,
     await encodeModelFolder({ ...model, config: { ...model.config, vocabSize: 4 } }),
   );
@@ -187,7 +159,7 @@ test.inFolder("the error about an incomplete copy from the Hub has the command t
   try {
     const files = await encodeModelFolder(model);
     files.delete("model.safetensors");
-    await write(`${root}/models--org--part/snapshots/${"a".repeat(40)}`, files);
+    await writeFiles(`${root}/models--org--part/snapshots/${"a".repeat(40)}`, files);
     await refused(
       "org/part",
       /no weights: looked for/,

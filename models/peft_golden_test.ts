@@ -11,7 +11,7 @@ import { CausalLM } from "./causal_lm.ts";
 import { exportModel } from "./export/export.ts";
 import { readSafetensors, type SafetensorsFile } from "./formats/safetensors/safetensors.ts";
 import { type LoadedModel, loadModel } from "./load_model.ts";
-import { encodePeftAdapter } from "./folder_testing.ts";
+import { encodePeftAdapter, writeFiles } from "./folder_testing.ts";
 import { readModelFolder } from "./model_folder.ts";
 import { loraOptions, type PeftConfig, readPeftAdapter } from "./network/adapters/peft_adapter.ts";
 import { gradients, test } from "./testing.ts";
@@ -51,9 +51,7 @@ async function writeAgain(
   const all = [...weights.tensors.values()].map(async ({ name, shape }) => {
     return { name, shape, data: await weights.float32(name) };
   });
-  for (const [file, bytes] of await encodePeftAdapter(config, await Promise.all(all))) {
-    await Deno.writeFile(`${folder}/${file}`, bytes);
-  }
+  await writeFiles(folder, await encodePeftAdapter(config, await Promise.all(all)));
 }
 
 for (const [name, config] of Object.entries(MODELS)) {
@@ -122,7 +120,6 @@ test.inFolder("an adapter with a head of its own is refused", async (folder) => 
   await writeBase(TIED, folder);
   const golden = new URL("../tests/golden/peft/head-untied/", import.meta.url).pathname;
   const { config, weights } = await readPeftAdapter(golden);
-  await Deno.mkdir(`${folder}/a`);
   await writeAgain(config, weights, `${folder}/a`);
   await assert.rejects(
     readModelFolder(`${folder}/a`),

@@ -6,6 +6,7 @@
 import assert from "node:assert/strict";
 import { createWasmDevice } from "../kernels/devices/wasm/device.ts";
 import { type LoadedModel, loadModel } from "./load_model.ts";
+import { largest, logSumExp } from "./logits.ts";
 import { parameterBytes } from "./network/counted_network.ts";
 import { goldenPath } from "../tests/golden.ts";
 import { NEEDED, needs } from "../tests/skipped.ts";
@@ -83,15 +84,12 @@ async function checkLogits({ model }: LoadedModel, item: Case): Promise<void> {
     (position, logits) => {
       const step = position - prompt.length + 1;
       const next = reference.ids[step];
-      let max = -Infinity, sum = 0;
-      for (const logit of logits) max = Math.max(max, logit);
-      for (const logit of logits) sum += Math.exp(logit - max);
-      const logsumexp = max + Math.log(sum);
+      const logsumexp = logSumExp(logits);
       const near = (found: number, wanted: number, limit: number, what: string) =>
         assert.ok(Math.abs(found - wanted) <= limit, `${what}: ${found}, expected ${wanted}`);
       if (next !== undefined) {
         if (reference.gap_best_second[step]! > SMALL_GAP) {
-          assert.equal(logits.indexOf(max), next, `the likeliest token at step ${step}`);
+          assert.equal(largest(logits, 1)[0], next, `the likeliest token at step ${step}`);
         }
         const wanted = reference.logprobs_of_ids[step]!;
         near(logits[next]! - logsumexp, wanted, 2e-3, `log p of token ${step}`);

@@ -4,6 +4,7 @@
  */
 import assert from "node:assert/strict";
 import { withFolder } from "../core/testing.ts";
+import { assertWithin, largest } from "../kernels/testing.ts";
 import { createReferenceDevice } from "../kernels/devices/reference/device.ts";
 import type { Device } from "../kernels/device.ts";
 import { CountingDevice } from "../kernels/devices/counting/device.ts";
@@ -11,7 +12,8 @@ import { CausalLM, type CausalLMOptions } from "./causal_lm.ts";
 import { initWeights } from "./network/weights/init.ts";
 import type { ModelConfig } from "./architectures/model_config.ts";
 import { parameterBytes } from "./network/counted_network.ts";
-import type { ForwardOptions, ForwardResult } from "./network/types.ts";
+import type { Completion, GenerateRequest } from "./generation/types.ts";
+import type { ForwardOptions, ForwardResult, Group } from "./network/types.ts";
 import type { RopeScaling } from "./architectures/rope_scaling.ts";
 
 /**
@@ -194,13 +196,13 @@ export async function assertStepIsPlanned(
   const groups = [0, 1].map((promptId) => ({
     promptId,
     promptIds: Array.from({ length: 40 }, (_, i) => (i + promptId) % 19),
-    branches: [[1, 2, 3], Array<number>(60).fill(4), Array<number>(50).fill(5)],
+    branches: [[1, 2, 3], Array<number>(20).fill(4), Array<number>(10).fill(5)],
   }));
   const before = device.allocatedBytes;
   device.resetPeak();
   const step = async (model: CausalLM) => {
     await model.forward(groups, { temperature: 1, train: true, ...how });
-    model.backward(new Float64Array(2 * 113).fill(1));
+    model.backward(new Float64Array(2 * 33).fill(1));
   };
   await step(model);
   assert.equal(await countedBytes(model, step), device.peakBytes - before);
@@ -222,4 +224,103 @@ export async function gradients(model: CausalLM): Promise<Map<string, Float64Arr
     result.set(name, Float64Array.from(await model.device.read(grad!)));
   }
   return result;
+}
+
+/** The results of a training step. */
+export interface TrainStep {
+  logp: Float32Array | Float64Array;
+  entropy: Float32Array | Float64Array;
+  grads: Map<string, Float64Array>;
+}
+
+/** A training step from gradients of 0. */
+export async function trainStep(
+  model: CausalLM,
+  groups: readonly Group[],
+  { dlogp, dentropy }: { dlogp: Float64Array; dentropy?: Float64Array },
+  how: Partial<ForwardOptions> = {},
+): Promise<TrainStep> {
+  model.zeroGrad();
+  const { logp, entropy } = await model.forward(groups, { temperature: 0.8, train: true, ...how });
+  const values = { logp: logp.slice(), entropy: entropy.slice() };
+  model.backward(dlogp, dentropy);
+  return { ...values, grads: await gradients(model) };
+}
+
+/**
+ * Asserts that a step has the results of another one.
+ * @param bound of each value, and of each gradient beside its largest value
+ * @param least what the largest value counts at least
+ */
+export function assertSameStep(
+  found: TrainStep,
+  expected: TrainStep,
+  bound: number,
+  { logp = bound, least = 1, what = "" } = {},
+): void {
+  assertWithin(found.logp, expected.logp, logp, `${what} logp`);
+  assertWithin(found.entropy, expected.entropy, logp, `${what} entropy`);
+  assert.deepEqual([...found.grads.keys()], [...expected.grads.keys()]);
+  for (const [name, grad] of expected.grads) {
+    assertWithin(
+      found.grads.get(name)!,
+      grad,
+      bound * Math.max(least, largest(grad)),
+      `${what} ${name}`,
+    );
+  }
+}
+
+/** Log-probabilities of the tokens of completions from the scoring forward. */
+export async function scored(
+  model: CausalLM,
+  requests: readonly Pick<GenerateRequest, "promptIds">[],
+  completions: readonly Completion[][],
+  how: Partial<ForwardOptions> = {},
+): Promise<ArrayLike<number>> {
+  const groups = requests.map(({ promptIds }, r) => ({
+    promptIds,
+    branches: completions[r]!.map(({ ids }) => ids),
+  }));
+  return (await model.forward(groups, { temperature: 1, train: false, ...how })).logp;
+}
+
+/** The log-probabilities that sampling gave the same tokens. */
+export function sampledLogprobs(completions: readonly Completion[][]): number[] {
+  return completions.flat().flatMap(({ logprobs }) => logprobs);
+}
+
+/** Notes the operations of a device with their arguments, until it is restored. */
+export function watchRuns(device: Device) {
+  const runs: [op: string, args: unknown][] = [], run = device.run;
+  device.run = (op, args) => {
+    runs.push([op, args]);
+    run.call(device, op, args);
+  };
+  return {
+    count: (op: string) => runs.filter(([name]) => name === op).length,
+    /** The rows of each attention. */
+    attentionRows: () =>
+      runs.flatMap(([op, args]) => op === "attention" ? [(args as { rows: number }).rows] : []),
+    restore: () => void (device.run = run),
+  };
+}
+
+/**
+ * The largest difference of log-probabilities, up to the first token that differs; most tokens must
+ * be the same.
+ */
+export function logprobDifference(
+  some: readonly Completion[],
+  others: readonly Completion[],
+): number {
+  let most = 0, compared = 0;
+  some.forEach(({ ids, logprobs }, i) => {
+    const other = others[i]!, same = ids.findIndex((id, at) => id !== other.ids[at]);
+    for (let at = 0; at < (same < 0 ? ids.length : same); at++, compared++) {
+      most = Math.max(most, Math.abs(logprobs[at]! - other.logprobs[at]!));
+    }
+  });
+  assert.ok(compared > 20, `only ${compared} tokens are the same`);
+  return most;
 }

@@ -149,7 +149,7 @@ async function tinystoriesStep(
   targetModules: "all-linear" | string[],
 ): Promise<{ step: BenchStep; shape: StepShape }> {
   const folder = await readModelFolder(MODEL_FOLDER);
-  const model = await CausalLM.create(device, folder.config, folder.weights, {
+  const model = await CausalLM.create(device, folder.config, folder.files, {
     trainable: "lora",
     lora: { r: 16, alpha: 32, targetModules },
   });

@@ -65,7 +65,7 @@ function checkTensors(modelConfig: ModelConfig): void {
   }
 }
 
-Deno.test("2,000 damaged config.json files give a countable model or are refused", () => {
+Deno.test("500 damaged config.json files give a countable model or are refused", () => {
   const read = (json: Record<string, unknown>) =>
     accepted(() => {
       const { modelConfig, eosIds } = readHfConfig(json, "config.json");
@@ -88,7 +88,7 @@ const GGUF = (["llama", "qwen3", "gpt2"] as const).map((architecture) => {
   } as Record<string, unknown>;
 });
 
-Deno.test("2,000 sets of GGUF metadata give a countable model or are refused", () => {
+Deno.test("500 sets of GGUF metadata give a countable model or are refused", () => {
   const noBytes = { size: 0, read: () => Promise.reject(new Error("nothing is read")) };
   const type = { name: "F32", weights: 1, bytes: 4 };
   const read = ([metadata, shape]: [Record<string, unknown>, number[]]) => {
@@ -116,7 +116,7 @@ const tensor = fc.record({
   shape,
 }));
 
-Deno.test("2,000 damaged adapters load onto a base or are refused", async () => {
+Deno.test("500 damaged adapters load onto a base or are refused", async () => {
   const whole = JSON.parse(writePeftConfig({ ...PEFT, modulesToSave: ["lm_head"] }));
   const read = async (
     [json, list]: [Record<string, unknown>, { name: string; shape: number[] }[]],
@@ -144,7 +144,7 @@ Deno.test("2,000 damaged adapters load onto a base or are refused", async () => 
 const PUTS = ["", "0", "-1", "null", "[]", "{}", '"', ",", "..", "/", " ", "\n", "é"];
 const edited = (text: string) => editedText(text, PUTS, 3);
 
-Deno.test("2,000 damaged shard indices are read or refused", () =>
+Deno.test("500 damaged shard indices are read or refused", () =>
   withFolder(async (folder) => {
     const map: Record<string, string> = {};
     for (const n of [1, 2]) {
@@ -167,7 +167,7 @@ Deno.test("2,000 damaged shard indices are read or refused", () =>
     await mostAreRefused(edited(index), read, {});
   }));
 
-Deno.test("2,000 damaged vocab.json and merges.txt are usable or refused", () =>
+Deno.test("500 damaged vocab.json and merges.txt are usable or refused", () =>
   withFolder(async (folder) => {
     const vocab = JSON.stringify({ a: 0, b: 1, ab: 2, "<|endoftext|>": 3, "Ġ": 4, "Ġa": 5 });
     const merges = "#version: 0.2\na b\nĠ a\n";

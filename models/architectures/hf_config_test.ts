@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { UsageError } from "../../core/errors.ts";
+import { refusal } from "../../core/testing.ts";
 import { readHfConfig, readTokenIds, writeHfConfig } from "./hf_config.ts";
 import { layerRope, ropesOf } from "./model_config.ts";
 
@@ -101,14 +102,8 @@ Deno.test("unsupported, missing and impossible values are refused by their key",
     [{ eos_token_id: "</s>" }, /eos_token_id is "<\/s>", expected token ids/],
   ];
   for (const [change, message] of cases) {
-    assert.throws(
-      () => readHfConfig({ ...minimal, ...change }, "dir/config.json"),
-      (error) => {
-        assert.ok(error instanceof UsageError);
-        assert.match(error.message, message);
-        return true;
-      },
-    );
+    const read = () => readHfConfig({ ...minimal, ...change }, "dir/config.json");
+    assert.throws(read, refusal(message, UsageError));
   }
 });
 

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { UsageError } from "../../core/errors.ts";
+import { refusal } from "../../core/testing.ts";
 import { assertWithin } from "../../kernels/testing.ts";
 import type { ModelConfig } from "../architectures/model_config.ts";
 import { readRope } from "../architectures/rope_config.ts";
@@ -105,11 +106,7 @@ Deno.test("what GGUF cannot say is refused", async () => {
     [llama3, "qwen3", /this is qwen3/],
   ];
   for (const [scaling, architecture, message] of cases) {
-    await assert.rejects(readBack(scaling, architecture), (error) => {
-      assert.ok(error instanceof UsageError);
-      assert.match(error.message, message);
-      return true;
-    });
+    await assert.rejects(readBack(scaling, architecture), refusal(message, UsageError));
   }
 });
 

@@ -1,20 +1,19 @@
 /** Quantised blocks compared with ggml's bytes (tests/golden/ggml-blocks). */
 import assert from "node:assert/strict";
 import { GGML_TYPES } from "./gguf/ggml_types.ts";
-import { goldenPath } from "../../tests/golden.ts";
+import { readGoldenJson } from "../../tests/golden.ts";
 import { WEIGHT_TYPES } from "./weight_types.ts";
 import { encodedBytes, encodePieces, ENCODINGS } from "./weight_encoding.ts";
 
-const golden = goldenPath("ggml-blocks");
+const { types } = readGoldenJson<{
+  types: Record<
+    string,
+    { cases: { label: string; blocks: string; f32: string; quantised_from_f32?: string }[] }
+  >;
+}>("ggml-blocks/blocks.json");
 const bytesOf = (base64: string) => Uint8Array.from(atob(base64), (c) => c.charCodeAt(0));
 
-Deno.test("written blocks are ggml's, byte for byte", async () => {
-  const { types } = JSON.parse(await Deno.readTextFile(`${golden}/blocks.json`)) as {
-    types: Record<
-      string,
-      { cases: { label: string; blocks: string; quantised_from_f32?: string }[] }
-    >;
-  };
+Deno.test("written blocks are ggml's, byte for byte", () => {
   for (const type of ["f16", "bf16", "q8_0", "q4_0"] as const) {
     let cases = 0;
     for (const { label, blocks, quantised_from_f32: from } of types[type.toUpperCase()]!.cases) {
@@ -27,11 +26,10 @@ Deno.test("written blocks are ggml's, byte for byte", async () => {
   }
 });
 
-Deno.test("blocks whose scales need a search are as good as ggml's", async () => {
-  const { types } = JSON.parse(await Deno.readTextFile(`${golden}/blocks.json`));
+Deno.test("blocks whose scales need a search are as good as ggml's", () => {
   for (const [type, name] of [["q6_k", "Q6_K"], ["q4_k_m", "Q4_K"]] as const) {
     const { id, encode } = ENCODINGS[type], { widen } = GGML_TYPES.get(id)!;
-    for (const { label, f32, quantised_from_f32: from } of types[name].cases) {
+    for (const { label, f32, quantised_from_f32: from } of types[name]!.cases) {
       if (from === undefined) continue;
       const values = new Float32Array(bytesOf(from).buffer), back = new Float32Array(values.length);
       widen(encode(values) as Uint8Array<ArrayBuffer>, back);

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
-import { withFolder } from "../../core/testing.ts";
+import { refusal, withFolder } from "../../core/testing.ts";
 import { RgxError } from "../../core/errors.ts";
+import { writeFiles } from "../folder_testing.ts";
 import { openWeightFiles } from "./weight_files.ts";
 
 const golden: Record<"zip" | "legacy", string> = JSON.parse(
@@ -14,10 +15,7 @@ async function withFiles(
   body: (folder: string) => Promise<void>,
 ): Promise<void> {
   await withFolder(async (folder) => {
-    for (const [name, content] of Object.entries(files)) {
-      const bytes = typeof content === "string" ? new TextEncoder().encode(content) : content;
-      await Deno.writeFile(`${folder}/${name}`, bytes);
-    }
+    await writeFiles(folder, Object.entries(files));
     await body(folder);
   });
 }
@@ -66,15 +64,8 @@ Deno.test("other formats of weights are refused with advice", async () => {
   ];
   for (const [name, advice] of cases) {
     await withFiles({ [name]: "" }, async (folder) => {
-      await assert.rejects(openWeightFiles(folder, false), (error) => {
-        assert.ok(error instanceof RgxError);
-        assert.match(
-          error.message,
-          /no weights: looked for model\.safetensors, .*bin\.index\.json/,
-        );
-        assert.match(error.advice!, advice);
-        return true;
-      });
+      const none = /no weights: looked for model\.safetensors, .*bin\.index\.json/;
+      await assert.rejects(openWeightFiles(folder, false), refusal(none, RgxError, { advice }));
     });
   }
 });

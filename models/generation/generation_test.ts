@@ -3,12 +3,21 @@
  * memory limits, ends and failures.
  */
 import assert from "node:assert/strict";
-import { Interrupted, RgxError } from "../../core/errors.ts";
+import { Interrupted } from "../../core/errors.ts";
+import { refusal } from "../../core/testing.ts";
 import { assertWithin } from "../../kernels/testing.ts";
 import type { CausalLM } from "../causal_lm.ts";
 import { countGeneration, packedBytes } from "./memory/counted_generation.ts";
 import { isEmulated, onEachDevice } from "../each_device_testing.ts";
-import { randomModel, test, TINY_MODELS, tinyConfig, withReference } from "../testing.ts";
+import {
+  randomModel,
+  sampledLogprobs,
+  test,
+  TINY_MODELS,
+  tinyConfig,
+  watchRuns,
+  withReference,
+} from "../testing.ts";
 import type { GeneratorLimits } from "./generate.ts";
 import type { Completion, GenerateOptions, GenerateRequest, SamplingOptions } from "./types.ts";
 
@@ -52,7 +61,6 @@ async function oneAtATime(model: CausalLM, asked: readonly GenerateRequest[]) {
 
 const ids = (groups: Completion[][]) =>
   groups.flat().map(({ ids, finishReason }) => [ids, finishReason]);
-const flat = (groups: Completion[][]) => groups.flat().flatMap(({ logprobs }) => logprobs);
 
 for (const [part, config] of TINY_MODELS) {
   Deno.test(`requests give the same alone and with others, with ${part}`, () =>
@@ -61,7 +69,7 @@ for (const [part, config] of TINY_MODELS) {
       const few = isEmulated(device), isFirst = config === TINY_MODELS[0]![1];
       const model = await randomModel(device, config, { trainable: "none" });
       for (const asked of isFirst ? [requests, mixed] : [mixed]) {
-        const some = !few ? asked : asked.slice(0, isFirst ? 9 : 4);
+        const some = !few ? asked : isFirst ? asked.slice(0, 9) : asked.slice(3, 5);
         const alone = await oneAtATime(model, some);
         const all: Partial<GeneratorLimits>[] = [
           { slots: 4, prefillRows: 9 },
@@ -77,7 +85,7 @@ for (const [part, config] of TINY_MODELS) {
           // A card sums one to three rows in an order of their own. In float32 the model with delta
           // rules is 8e-5 from float64 on any device: small values are divided by their norms.
           const bound = device.adapter === undefined ? 1e-5 : 5e-5;
-          assertWithin(flat(found), flat(alone), bound, "log-probabilities");
+          assertWithin(sampledLogprobs(found), sampledLogprobs(alone), bound, "log-probabilities");
         }
       }
     }));
@@ -86,14 +94,15 @@ for (const [part, config] of TINY_MODELS) {
 Deno.test("requests can be added while others run, and each gets its own tokens", () =>
   onEachDevice(async (device) => {
     const model = await randomModel(device, tinyConfig(true), { trainable: "none" });
-    const alone = await oneAtATime(model, mixed);
+    const asked = isEmulated(device) ? mixed.slice(0, 6) : mixed;
+    const alone = await oneAtATime(model, asked);
     const room = { branches: 5, promptRows: 40, maxNewTokens: 14, adjusted: true };
     const generation = model.openGeneration(room, options, { prefillRows: 20 });
-    const received = mixed.map(({ n }) => Array.from({ length: n }, () => [] as number[]));
+    const received = asked.map(({ n }) => Array.from({ length: n }, () => [] as number[]));
     const results: Promise<Completion[]>[] = [];
     let next = 0;
     const addOne = () => {
-      const r = next++, request = mixed[r];
+      const r = next++, request = asked[r];
       if (request === undefined) return;
       results[r] = generation.add({
         ...request,
@@ -107,7 +116,7 @@ Deno.test("requests can be added while others run, and each gets its own tokens"
     };
     addOne();
     addOne();
-    for (let r = 0; r < mixed.length; r++) {
+    for (let r = 0; r < asked.length; r++) {
       while (results[r] === undefined) await new Promise((resolve) => setTimeout(resolve, 1));
       await results[r];
     }
@@ -143,16 +152,11 @@ test.onReference("a slot goes to the next branch as soon as its branch has ended
     n: 1,
     sampling: { maxNewTokens: 2 },
   }));
-  let steps = 0;
-  const run = device.run;
-  device.run = (op, args) => {
-    if (op === "decode_layer") steps++;
-    run.call(device, op, args);
-  };
+  const runs = watchRuns(device);
   const found = await model.generate([long, ...short], { ...options, eosIds: [] }, { slots: 2 });
-  device.run = run;
+  runs.restore();
   assert.deepEqual(found.map(([c]) => c!.ids.length), [30, ...short.map(() => 2)]);
-  assert.equal(steps / 3, 29, "the short ones take no extra step");
+  assert.equal(runs.count("decode_layer") / 3, 29, "the short ones take no extra step");
 });
 
 test.onReference("an aborted request releases its memory for the others", async (device) => {
@@ -282,10 +286,7 @@ test.onReference("a request that does not fit is refused, and others go on", asy
   const request = { promptId: 0, promptIds: [1, 2], n: 1 };
   const good = generation.add(request);
   const refused = (change: Partial<GenerateRequest>, text: RegExp) =>
-    assert.throws(
-      () => generation.add({ ...request, ...change }),
-      (e) => e instanceof RgxError && text.test(e.message),
-    );
+    assert.throws(() => generation.add({ ...request, ...change }), refusal(text));
   refused({ promptIds: [1, 2, 3, 4, 5] }, /prompt has 5 tokens, this generation room for 4/);
   refused({ sampling: { maxNewTokens: 7 } }, /maxNewTokens is 7, this generation has room for 6/);
   refused({ sampling: { temperature: 0.5 } }, /all sampled in the same way/);

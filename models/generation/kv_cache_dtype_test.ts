@@ -4,12 +4,13 @@
  */
 import assert from "node:assert/strict";
 import { UsageError } from "../../core/errors.ts";
+import { refusal } from "../../core/testing.ts";
 import { onEachDevice } from "../each_device_testing.ts";
-import { randomModel, test, TINY_MODELS } from "../testing.ts";
+import { logprobDifference, randomModel, test, TINY_MODELS } from "../testing.ts";
 import type { KvCacheDtype } from "../network/types.ts";
 import { countGeneration, type GenerationSizes, packedBytes } from "./memory/counted_generation.ts";
 import { planSlots } from "./memory/generation_slots.ts";
-import type { Completion, GenerateRequest } from "./types.ts";
+import type { GenerateRequest } from "./types.ts";
 
 const prompt = Array.from({ length: 40 }, (_, i) => (i * i + 3) % 19);
 // The second prompt shares 33 tokens with the first.
@@ -20,35 +21,19 @@ const requests: GenerateRequest[] = [prompt, [...prompt.slice(0, 33), 5], [2, 6]
 const options = { maxNewTokens: 12, temperature: 0.8, seed: 4, eosIds: [] } as const;
 const rounded = { ...options, kvCacheDtype: "bfloat16" } as const;
 
-/** The largest difference of log-probabilities, up to the first token that differs. */
-function difference(some: readonly Completion[], others: readonly Completion[]): number {
-  let largest = 0, compared = 0;
-  some.forEach(({ ids, logprobs }, i) => {
-    const other = others[i]!, same = ids.findIndex((id, at) => id !== other.ids[at]);
-    for (let at = 0; at < (same < 0 ? ids.length : same); at++, compared++) {
-      largest = Math.max(largest, Math.abs(logprobs[at]! - other.logprobs[at]!));
-    }
-  });
-  assert.ok(compared > 20, `only ${compared} tokens are the same`);
-  return largest;
-}
-
 Deno.test("rounded keys and values change log-probabilities a little; a card refuses them", () =>
   onEachDevice(async (device) => {
     for (const [part, tiny] of TINY_MODELS) {
       const config = { ...tiny, maxPositions: 64 };
       const model = await randomModel(device, config, { trainable: "none" });
       if (device.adapter !== undefined) {
-        await assert.rejects(
-          model.generate(requests, rounded),
-          (error) => error instanceof UsageError && /on a card/.test(error.message),
-        );
+        await assert.rejects(model.generate(requests, rounded), refusal(/on a card/, UsageError));
         model.dispose();
         return;
       }
       const exact = await model.generate(requests, options);
       const found = await model.generate(requests, rounded),
-        change = difference(exact.flat(), found.flat());
+        change = logprobDifference(exact.flat(), found.flat());
       assert.ok(change > 1e-5 && change < 0.3, `${part}: log-probabilities differ by ${change}`);
       for (const [i, request] of requests.entries()) {
         assert.deepEqual((await model.generate([request], rounded))[0], found[i], part);
@@ -61,7 +46,7 @@ Deno.test("rounded keys and values change log-probabilities a little; a card ref
 
 test.onReference("the plan counts half of the cache, and what a generation takes", async (device) => {
   const limits = { bytes: Infinity, largestBuffer: Infinity, maxSlots: 6, prefillRows: 1024 };
-  for (const [part, tiny] of TINY_MODELS) {
+  for (const [part, tiny] of TINY_MODELS.filter((_, i) => i % 3 === 0)) {
     const config = { ...tiny, maxPositions: 256 };
     const model = await randomModel(device, config, { trainable: "none" }), { sizes } = model;
     const planOf = (kvCacheDtype: KvCacheDtype) =>

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { RgxError } from "../../core/errors.ts";
+import { refusal } from "../../core/testing.ts";
 import { SEGMENT } from "../../kernels/ops/attention/spec.ts";
 import { packGroups, tokenRuns } from "./packing.ts";
 
@@ -57,7 +57,7 @@ Deno.test("impossible groups are refused and named", () => {
   const refuse = (promptIds: number[], branches: number[][], message: RegExp) =>
     assert.throws(
       () => packGroups([{ promptIds: [1], branches: [] }, { promptIds, branches }], limits),
-      (e) => e instanceof RgxError && message.test(e.message),
+      refusal(message),
     );
   refuse([], [[1]], /group 1: the prompt is empty/);
   refuse([1, 100], [], /group 1, prompt, token 1: id 100/);

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { withFolder } from "../../core/testing.ts";
+import { refusal, withFolder } from "../../core/testing.ts";
 import { UsageError } from "../../core/errors.ts";
 import { createCharacterTokenizer } from "./character_tokenizer.ts";
 import { loadTokenizer } from "./tokenizer.ts";
@@ -70,6 +70,6 @@ Deno.test("impossible alphabets are refused", () => {
       [make("ab", ["<eos>", "<unk>", "c"]), /"c" is too short/],
     ] as const
   ) {
-    assert.throws(attempt, (error) => error instanceof UsageError && message.test(error.message));
+    assert.throws(attempt, refusal(message, UsageError));
   }
 });

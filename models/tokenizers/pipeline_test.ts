@@ -49,6 +49,13 @@ Deno.test("added tokens stand alone, and take spaces along, where they say so", 
   assertFast(1000, () => ids(words, " ".repeat(100_000) + "x<m>".repeat(10_000)));
 });
 
+Deno.test("a word of 200,000 characters that merge all over is done at once", () => {
+  const tokens = Array.from({ length: 11 }, (_, i) => "a".repeat(2 ** i));
+  const merges = tokens.slice(0, -1).map((token) => [token, token]);
+  const doubling = tokenizer({ type: "BPE", vocab: byName(...tokens), merges });
+  assertFast(1000, () => assert.equal(ids(doubling, "a".repeat(200_000)).length, 197));
+});
+
 Deno.test("what stands around a text is known of a tokenizer for digits alone, too", () => {
   const special = (id: string) => ({ SpecialToken: { id, type_id: 0 } });
   const digits = tokenizer(

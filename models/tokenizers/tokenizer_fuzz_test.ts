@@ -35,7 +35,7 @@ const JSON_TEXT = JSON.stringify({
 
 const PUTS = ["", "0", "-1", "null", "[]", "{}", '"', ",", ":", "true", '"a"', "1e9", "\\"];
 
-Deno.test("2,000 damaged tokenizer.json files are usable or refused", async () => {
+Deno.test("500 damaged tokenizer.json files are usable or refused", async () => {
   const use = (text: string) =>
     accepted(() =>
       useTokenizer(new Map([["tokenizer.json", text], ["tokenizer_config.json", "{}"]]))
@@ -58,7 +58,7 @@ function exchanged(value: unknown, [key, ...rest]: readonly string[], by: unknow
   return copy;
 }
 
-Deno.test("2,000 tokenizer.json files with values of another kind are usable or refused", async () => {
+Deno.test("500 tokenizer.json files with values of another kind are usable or refused", async () => {
   const whole = JSON.parse(JSON_TEXT);
   const kinds = [
     "ByteLevel",
@@ -94,7 +94,7 @@ Deno.test("2,000 tokenizer.json files with values of another kind are usable or 
   let used = 0;
   const all = fc.array(change, { minLength: 1, maxLength: 2 });
   await mostAreRefused(all, async (changes) => await use(changes) && ++used > 0, { seed: 9 });
-  assert.ok(used > cases(2_000) / 20, `only ${used} were usable`);
+  assert.ok(used > cases(500) / 20, `only ${used} were usable`);
 });
 
 const TOKENS = ["a", "b", "ab", "</s>", "Ġ", "▁", "<0x61>"];
@@ -116,7 +116,7 @@ const value: fc.Arbitrary<GgufValue> = fc.oneof(
 );
 const metadata = fc.dictionary(fc.constantFrom(...Object.keys(GOOD)), value, { maxKeys: 3 });
 
-Deno.test("2,000 sets of GGUF tokenizer metadata are usable or refused", () => {
+Deno.test("500 sets of GGUF tokenizer metadata are usable or refused", () => {
   const run = (changes: Record<string, GgufValue>) =>
     accepted(() => {
       const entries = new Map(Object.entries({ ...GOOD, ...changes }));

@@ -87,8 +87,8 @@ async function twice(work: Work, native: NativeChoice, plant = ""): Promise<void
 
 /** A model's log-probabilities, gradients and text. */
 async function modelWork(device: PoisonedDevice, family: string): Promise<Map<string, HostArray>> {
-  const { config, weights } = await readModelFolder(goldenPath(family));
-  const model = await CausalLM.create(device, config, weights, { trainable: "full" });
+  const { config, files } = await readModelFolder(goldenPath(family));
+  const model = await CausalLM.create(device, config, files, { trainable: "full" });
   const ids = Array.from({ length: 19 }, (_, i) => (7 * i + 3) % Math.min(config.vocabSize, 90));
   const groups = [
     { promptIds: ids.slice(0, 5), branches: [ids.slice(5, 12), ids.slice(3)] },

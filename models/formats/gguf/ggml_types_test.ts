@@ -1,8 +1,6 @@
 import assert from "node:assert/strict";
 import { GGML_TYPES, ggmlTypeName } from "./ggml_types.ts";
-import { goldenPath } from "../../../tests/golden.ts";
-
-const golden = goldenPath("ggml-blocks");
+import { readGoldenJson } from "../../../tests/golden.ts";
 
 interface GoldenType {
   id: number;
@@ -13,11 +11,9 @@ interface GoldenType {
 
 const bytesOf = (base64: string) => Uint8Array.from(atob(base64), (c) => c.charCodeAt(0));
 
-Deno.test("blocks of every quantised type widen to the same bits as in ggml", async () => {
-  const read = async (path: string): Promise<Record<string, GoldenType>> =>
-    JSON.parse(await Deno.readTextFile(path)).types;
-  const others = await read(goldenPath("gguf_blocks.json")!);
-  const types = { ...await read(`${golden}/blocks.json`), ...others };
+Deno.test("blocks of every quantised type widen to the same bits as in ggml", () => {
+  const read = (path: string) => readGoldenJson<{ types: Record<string, GoldenType> }>(path).types;
+  const types = { ...read("ggml-blocks/blocks.json"), ...read("gguf_blocks.json") };
   let cases = 0;
   for (const [name, expected] of Object.entries(types)) {
     const type = GGML_TYPES.get(expected.id)!;

@@ -1,6 +1,7 @@
 /** Whole models in GGUF files: the tiny golden models, and made-up models that are refused. */
 import assert from "node:assert/strict";
 import { RgxError } from "../../../core/errors.ts";
+import { refusal } from "../../../core/testing.ts";
 import { assertWithin } from "../../../kernels/testing.ts";
 import { parseGguf } from "./gguf.ts";
 import { ggufConfig } from "./gguf_config.ts";
@@ -11,9 +12,9 @@ import { loadModel } from "../../load_model.ts";
 import { readModelFolder } from "../../model_folder.ts";
 import { ropeFrequencies } from "../../architectures/rope_frequencies.ts";
 import { readSafetensors } from "../safetensors/safetensors.ts";
-import { onEachDevice } from "../../each_device_testing.ts";
+import { isEmulated, onEachDevice } from "../../each_device_testing.ts";
 import { tinyConfig } from "../../testing.ts";
-import { goldenPath } from "../../../tests/golden.ts";
+import { goldenPath, readGoldenJson } from "../../../tests/golden.ts";
 
 const golden = goldenPath("ggml-blocks");
 
@@ -23,37 +24,35 @@ interface Expected {
   tokenize: Record<string, number[]>;
 }
 
+const expected = readGoldenJson<Expected>("ggml-blocks/expected.json");
+
 for (const kind of ["f32", "q8_0"]) {
-  Deno.test({
-    name: `the tiny llama in ${kind} has the golden logits and greedy tokens`,
-    fn: () =>
-      onEachDevice(async (device, exact) => {
-        const expected: Expected = JSON.parse(await Deno.readTextFile(`${golden}/expected.json`));
-        const tensors = await readSafetensors(`${golden}/expected.safetensors`);
-        const path = `${golden}/tiny-llama.${kind}.gguf`;
-        const { model } = await loadModel(path, device);
-        for (const [s, ids] of expected.input_ids.entries()) {
-          const logits = await tensors.float32(`${kind}.logits.${s}`);
-          await model.positionLogits(ids, (position, found) => {
-            const row = logits.subarray(position * 96, (position + 1) * 96);
-            assertWithin(found, row, exact ? 1e-5 : 1e-4, `sequence ${s}, position ${position}`);
-          });
-          const [completions] = await model.generate(
-            [{ promptId: 0, promptIds: ids, n: 1 }],
-            { maxNewTokens: 16, temperature: 0, seed: 1, eosIds: [] },
-          );
-          assert.deepEqual(
-            completions![0]!.ids,
-            expected.files[`tiny-llama.${kind}.gguf`]!.greedy[s],
-          );
-        }
-        model.dispose();
-      }),
-  });
+  Deno.test(`the tiny llama in ${kind} has the golden logits and greedy tokens`, () =>
+    onEachDevice(async (device, exact) => {
+      if (isEmulated(device) && kind === "f32") return;
+      const tensors = await readSafetensors(`${golden}/expected.safetensors`);
+      const path = `${golden}/tiny-llama.${kind}.gguf`;
+      const { model } = await loadModel(path, device);
+      for (const [s, ids] of expected.input_ids.entries()) {
+        const logits = await tensors.float32(`${kind}.logits.${s}`);
+        await model.positionLogits(ids, (position, found) => {
+          const row = logits.subarray(position * 96, (position + 1) * 96);
+          assertWithin(found, row, exact ? 1e-5 : 1e-4, `sequence ${s}, position ${position}`);
+        });
+        const [completions] = await model.generate(
+          [{ promptId: 0, promptIds: ids, n: 1 }],
+          { maxNewTokens: 16, temperature: 0, seed: 1, eosIds: [] },
+        );
+        assert.deepEqual(
+          completions![0]!.ids,
+          expected.files[`tiny-llama.${kind}.gguf`]!.greedy[s],
+        );
+      }
+      model.dispose();
+    }));
 }
 
 Deno.test("the tokenizer of a GGUF file gives the ids of llama.cpp and a chat template", async () => {
-  const expected: Expected = JSON.parse(await Deno.readTextFile(`${golden}/expected.json`));
   const { tokenizer } = await readModelFolder(`${golden}/tiny-llama.f32.gguf`);
   for (const [text, ids] of Object.entries(expected.tokenize)) {
     assert.deepEqual(tokenizer!.encode(text, { addSpecialTokens: false }), ids, text);
@@ -106,11 +105,8 @@ Deno.test("unknown metadata and tensors of a GGUF model are refused by name", as
   ];
   for (const [metadata, message] of cases) {
     const file = await make(metadata);
-    assert.throws(() => ggufConfig(file, NO_TOKENS, null), (error) => {
-      assert.ok(error instanceof RgxError);
-      assert.match(error.message, message);
-      return error.message.startsWith("m.gguf: ");
-    });
+    const read = () => ggufConfig(file, NO_TOKENS, null);
+    assert.throws(read, refusal(message, RgxError, { where: "m.gguf: " }));
   }
   const config = { ...tinyConfig(true), vocabSize: 5, hiddenSize: 8, numLayers: 1 };
   const odd = await make(CONFIG, [EMBEDDING, tensor("blk.0.attn_sinks.weight", [2])]);

@@ -1,8 +1,11 @@
 import assert from "node:assert/strict";
-import { test } from "../../../core/testing.ts";
+import fc from "fast-check";
+import { refusal, test } from "../../../core/testing.ts";
 import { RgxError } from "../../../core/errors.ts";
 import { encodeSafetensors } from "./safetensors_writer.ts";
 import { parseSafetensors, readSafetensors } from "./safetensors.ts";
+import { accepted, editedBytes, mostAreRefused } from "../../damage_testing.ts";
+import { cases } from "../../../tests/cases.ts";
 import { goldenPath } from "../../../tests/golden.ts";
 
 /** A file with any header text, to break one rule at a time. */
@@ -61,42 +64,36 @@ Deno.test("data starts at a multiple of 8, and the order given does not matter",
 Deno.test("every broken rule of the format is refused with what was found", async () => {
   const t = (body: string) => `{"w":{${body}}}`;
   const ok = `"dtype":"F32","shape":[2],"data_offsets":[0,8]`;
-  const cases: [string, Uint8Array, RegExp][] = [
-    ["empty file", new Uint8Array(0), /it has 0 bytes, expected at least 8/],
-    ["header too long", raw("{}", 0, 100_000_001), /header of 100000001 bytes/],
-    ["pointer", new TextEncoder().encode("version https://git-lfs"), /Git LFS pointer/],
-    ["header cut off", raw(t(ok), 8, 5000), /the download is incomplete/],
-    ["not an object", raw(`[1,2]`, 0), /begins with byte 0x5b, expected "\{"/],
-    ["leading space", raw(` {}`, 0), /begins with byte 0x20/],
-    ["not JSON", raw(`{"w":`, 0), /header is not JSON/],
-    ["empty header", raw("", 4), /header has 0 bytes/],
-    ["entry is no object", raw(`{"w":5}`, 0), /entry "w" is 5/],
-    ["metadata not a string", raw(`{"__metadata__":{"n":1}}`, 0), /metadata "n" is 1/],
-    ["dtype", raw(t(ok.replace("F32", "F31")), 8), /"w" has dtype "F31"/],
-    ["shape", raw(t(ok.replace("[2]", "[-2]")), 8), /has shape \[-2\]/],
-    ["fraction", raw(t(ok.replace("[2]", "[2.5]")), 8), /has shape \[2.5\]/],
-    ["offsets", raw(t(ok.replace("[0,8]", "[0]")), 8), /has data_offsets \[0\]/],
-    ["size", raw(t(ok.replace("[0,8]", "[0,4]")), 4), /needs 8 bytes, .* hold 4/],
-    ["end before begin", raw(t(ok.replace("[0,8]", "[8,0]")), 8), /needs 8 bytes, .* hold -8/],
-    ["hole", raw(t(ok.replace("[0,8]", "[8,16]")), 16), /bytes 0 to 8 .* belong to no tensor/],
+  const cases: [Uint8Array, RegExp][] = [
+    [new Uint8Array(0), /it has 0 bytes, expected at least 8/],
+    [raw("{}", 0, 100_000_001), /header of 100000001 bytes/],
+    [new TextEncoder().encode("version https://git-lfs"), /Git LFS pointer/],
+    [raw(t(ok), 8, 5000), /the download is incomplete/],
+    [raw(`[1,2]`, 0), /begins with byte 0x5b, expected "\{"/],
+    [raw(` {}`, 0), /begins with byte 0x20/],
+    [raw(`{"w":`, 0), /header is not JSON/],
+    [raw("", 4), /header has 0 bytes/],
+    [raw(`{"w":5}`, 0), /entry "w" is 5/],
+    [raw(`{"__metadata__":{"n":1}}`, 0), /metadata "n" is 1/],
+    [raw(t(ok.replace("F32", "F31")), 8), /"w" has dtype "F31"/],
+    [raw(t(ok.replace("[2]", "[-2]")), 8), /has shape \[-2\]/],
+    [raw(t(ok.replace("[2]", "[2.5]")), 8), /has shape \[2.5\]/],
+    [raw(t(ok.replace("[0,8]", "[0]")), 8), /has data_offsets \[0\]/],
+    [raw(t(ok.replace("[0,8]", "[0,4]")), 4), /needs 8 bytes, .* hold 4/],
+    [raw(t(ok.replace("[0,8]", "[8,0]")), 8), /needs 8 bytes, .* hold -8/],
+    [raw(t(ok.replace("[0,8]", "[8,16]")), 16), /bytes 0 to 8 .* belong to no tensor/],
     [
-      "overlap",
       raw(`{"a":{${ok}},"b":{${ok.replace("[0,8]", "[4,12]")}}}`, 12),
       /tensor "b" begins at byte 4 and overlaps "a", which ends at 8/,
     ],
-    ["truncated", raw(t(ok), 5), /download is incomplete: 5 of 8 bytes .*"w" is the first/],
-    ["trailing", raw(t(ok), 9), /1 bytes after the last tensor/],
+    [raw(t(ok), 5), /download is incomplete: 5 of 8 bytes .*"w" is the first/],
+    [raw(t(ok), 9), /1 bytes after the last tensor/],
   ];
-  for (const [name, bytes, message] of cases) {
+  for (const [bytes, message] of cases) {
+    const more = { where: "m.safetensors: not a valid safetensors file: ", advice: /./ };
     await assert.rejects(
-      parseSafetensors(bytes, "model.safetensors"),
-      (error) => {
-        assert.ok(error instanceof RgxError, name);
-        assert.match(error.message, message, name);
-        assert.match(error.message, /^model\.safetensors: not a valid safetensors file: /, name);
-        assert.ok(error.advice, name);
-        return true;
-      },
+      parseSafetensors(bytes, "m.safetensors"),
+      refusal(message, RgxError, more),
     );
   }
 });
@@ -145,3 +142,86 @@ Deno.test("the real model and an adapter written by PEFT can be read", async () 
   );
   assert.deepEqual(again, await Deno.readFile(adapter.label));
 });
+
+const WHOLE = encodeSafetensors([
+  {
+    name: "model.embed.weight",
+    dtype: "F32",
+    shape: [3, 4],
+    data: Float32Array.from(Array(12).keys()),
+  },
+  { name: "head", dtype: "F16", shape: [5], data: new Float32Array([1, -2, 0.5, 65504, 0]) },
+  { name: "half", dtype: "BF16", shape: [2, 1], data: new Float32Array([1.5, -3]) },
+  { name: "step", dtype: "I64", shape: [], data: new BigInt64Array([7n]) },
+  { name: "mask", dtype: "BOOL", shape: [3], data: new Uint8Array([1, 0, 1]) },
+  { name: "none", dtype: "F32", shape: [0, 2], data: new Float32Array(0) },
+]);
+
+/**
+ * Reads everything, with the values that it holds and no more memory than the file takes; false =
+ * refused.
+ */
+function readAll(bytes: Uint8Array): Promise<boolean> {
+  return accepted(async () => {
+    const file = await parseSafetensors(bytes, "x.safetensors");
+    let held = 0;
+    for (const { name, dtype, shape } of file.tensors.values()) {
+      const stored = await file.bytes(name);
+      held += stored.length;
+      const count = shape.reduce((a, b) => a * b, 1);
+      if (dtype.startsWith("F8")) await assert.rejects(file.float32(name), RgxError);
+      else if (/^(F|BF)/.test(dtype)) {
+        const values = await file.float32(name);
+        assert.equal(values.length, count);
+        if (dtype === "F32") assert.deepEqual(new Uint8Array(values.buffer), stored);
+      } else assert.equal((await file.integers(name)).length, count);
+    }
+    assert.ok(held < bytes.length, `${held} bytes of tensors in a file of ${bytes.length}`);
+  }, "x.safetensors: ");
+}
+
+const PUTS = '0 9 -1 99999999999 null [] {} " , } F64 __proto__ 1e3 .5'.split(" ");
+
+Deno.test("500 damaged safetensors files are read correctly or refused", async () => {
+  await mostAreRefused(editedBytes(WHOLE, PUTS), readAll, { seed: 4 });
+  assert.ok(await readAll(WHOLE));
+});
+
+const number = fc.oneof(
+  fc.nat(12),
+  fc.constantFrom(-1, 0.5, 2 ** 31, 2 ** 53, 2 ** 53 - 1, 1e308, null, "4", true),
+);
+const entry = fc.record({
+  dtype: fc.constantFrom(
+    "F32",
+    "F16",
+    "BF16",
+    "F64",
+    "I64",
+    "I8",
+    "BOOL",
+    "F8_E4M3",
+    "F4",
+    3,
+    null,
+  ),
+  shape: fc.oneof(fc.array(number, { maxLength: 3 }), number),
+  data_offsets: fc.oneof(fc.array(number, { maxLength: 3 }), fc.tuple(fc.nat(8), fc.nat(60))),
+}, { requiredKeys: [] });
+const header = fc.dictionary(
+  fc.constantFrom("a", "b", "__proto__", "constructor", "", "größe", "__metadata__"),
+  fc.oneof({ weight: 5, arbitrary: entry }, fc.jsonValue() as fc.Arbitrary<unknown>),
+  { maxKeys: 4 },
+);
+
+Deno.test("500 made-up headers are read correctly or refused", () =>
+  fc.assert(
+    fc.asyncProperty(header, fc.nat(80), fc.nat(9), async (content, dataBytes, spaces) => {
+      const json = new TextEncoder().encode(JSON.stringify(content) + " ".repeat(spaces));
+      const bytes = new Uint8Array(8 + json.length + dataBytes);
+      new DataView(bytes.buffer).setBigUint64(0, BigInt(json.length), true);
+      bytes.set(json, 8);
+      await readAll(bytes);
+    }),
+    { numRuns: cases(500), seed: 4 },
+  ));

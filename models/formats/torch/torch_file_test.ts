@@ -5,6 +5,7 @@
  */
 import assert from "node:assert/strict";
 import { RgxError } from "../../../core/errors.ts";
+import { refusal } from "../../../core/testing.ts";
 import { widenBF16, widenF16 } from "../../../core/half_floats.ts";
 import { parseTorchFile } from "./torch_file.ts";
 import { unpickle } from "./unpickle.ts";
@@ -57,11 +58,8 @@ Deno.test("contents that do not have the archive's checksum are refused", async 
     const changed = FILES.zip.slice();
     changed[place]! ^= 1;
     const read = async () => await (await parseTorchFile(changed)).floats("plain");
-    await assert.rejects(read, (error: Error) => {
-      assert.match(error.message, /does not have the checksum that it should/);
-      assert.match(error.message, what);
-      return true;
-    });
+    await assert.rejects(read, /does not have the checksum that it should/);
+    await assert.rejects(read, what);
   }
 });
 
@@ -80,7 +78,7 @@ function readAll(bytes: Uint8Array): Promise<boolean> {
 
 const PUTS = [..."().N}]tuseaRbQX", [0x85], [0x86], [0x87], [0x88], [0x8a, 8], Array(4).fill(255)];
 
-Deno.test("2,000 damaged files are read completely or refused", () =>
+Deno.test("500 damaged files are read completely or refused", () =>
   mostAreRefused(editedBytes(FILES.zip, PUTS), readAll, { seed: 8, share: 1 / 5 }));
 
 const ascii = (text: string) => Uint8Array.from(text, (c) => c.charCodeAt(0));
@@ -111,12 +109,7 @@ Deno.test("a pickle that names, calls or does anything else is refused by name",
     ["\x80\x09.", /is of protocol 9/],
   ];
   for (const [text, message] of cases) {
-    assert.throws(() => run(text), (error) => {
-      assert.ok(error instanceof RgxError, String(error));
-      assert.match(error.message, message);
-      assert.ok(error.advice);
-      return error.message.startsWith("m.bin: ");
-    });
+    assert.throws(() => run(text), refusal(message, RgxError, { where: "m.bin: ", advice: /./ }));
   }
 });
 

@@ -1,7 +1,5 @@
 import assert from "node:assert/strict";
-import { createWasmDevice } from "../../../kernels/devices/wasm/device.ts";
 import { packPrefill, sharedPrefixLength } from "./prefill_batch.ts";
-import { randomModel, tinyConfig } from "../../testing.ts";
 
 Deno.test("a shared prefix never includes the last token of a prompt", () => {
   assert.equal(sharedPrefixLength([], [1]), 0);
@@ -36,28 +34,4 @@ Deno.test("prompts are packed without their shared prefixes, which are copied", 
   // Copies always come from computed rows, of this batch or an earlier one.
   assert.deepEqual([...packed.copies.from], [10, 11, 10, 11, 34, 10]);
   assert.deepEqual([...packed.copies.to], [32, 33, 36, 37, 38, 41]);
-});
-
-const beginning = Array.from({ length: 100 }, (_, i) => (i * i + 1) % 19);
-const options = { maxNewTokens: 9, temperature: 0.8, seed: 5, eosIds: [2] };
-
-Deno.test("a shared prefix is computed once, also across batches", async () => {
-  const device = await createWasmDevice({ threads: 1 });
-  const config = { ...tinyConfig(true), maxPositions: 256 };
-  const model = await randomModel(device, config, { trainable: "none" });
-  const computed: number[] = [], run = device.run.bind(device);
-  device.run = (op, args) => {
-    if (op === "attention") computed.push((args as { rows: number }).rows);
-    run(op, args);
-  };
-  const sharedPrefix = Array.from({ length: 8 }, (_, i) => ({
-    promptIds: [...beginning, i, 3],
-    promptId: i,
-    n: 1,
-  }));
-  await model.generate(sharedPrefix, options, { slots: 2 });
-  const layers = config.numLayers, total = computed.reduce((sum, rows) => sum + rows, 0);
-  assert.equal(total, layers * (102 + 7 * 2));
-  assert.ok(computed.length > layers, `${computed.length}`);
-  device.close();
 });

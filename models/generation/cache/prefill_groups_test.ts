@@ -7,7 +7,7 @@ import { SEGMENT } from "../../../kernels/ops/attention/spec.ts";
 import { packPrefillGroups } from "./prefill_batch.ts";
 import { createWebgpuDevice } from "../../../kernels/devices/webgpu/device.ts";
 import { webgpuTest } from "../../../kernels/devices/webgpu/testing.ts";
-import { randomModel, tinyConfig } from "../../testing.ts";
+import { randomModel, tinyConfig, watchRuns } from "../../testing.ts";
 
 const limits = { vocabSize: 20, maxPositions: 16 };
 
@@ -35,40 +35,27 @@ Deno.test("a prefix that neighbours share is packed once, and every token has it
   assert.deepEqual(column("prefixEnd"), [0, 3, 3, 6, 8, 9, 11, 11]);
 });
 
-Deno.test("a group shortens its prefix when that saves more rows", () => {
+Deno.test("a group shortens its prefix when that saves more rows, and may be a whole prompt", () => {
   const long = Array.from({ length: 10 }, (_, i) => i);
   // Ten shared tokens, then eight: 2 · 8 ≥ 10. Then two: 3 · 2 < 2 · 8.
-  const packed = packPrefillGroups(
-    [[...long, 1], [...long, 2], [...long.slice(0, 8), 19, 3], [0, 1, 19]],
-    2,
-    limits,
-  );
-  assert.deepEqual([...packed.tokens], [...long.slice(0, 8), 8, 9, 1, 8, 9, 2, 19, 3, 0, 1, 19]);
-});
-
-Deno.test("a whole prompt may be the prefix of others", () => {
+  const prompts = [[...long, 1], [...long, 2], [...long.slice(0, 8), 19, 3], [0, 1, 19]];
+  const { tokens } = packPrefillGroups(prompts, 2, limits);
+  assert.deepEqual([...tokens], [...long.slice(0, 8), 8, 9, 1, 8, 9, 2, 19, 3, 0, 1, 19]);
   const packed = packPrefillGroups([[1, 2], [1, 2, 3]], 2, limits);
   assert.deepEqual([...packed.tokens], [1, 2, 3]);
   assert.deepEqual([...packed.lastPromptRow], [1, 2]);
   assert.deepEqual([...packed.rowOfToken!], [0, 1, 0, 1, 2]);
-});
-
-Deno.test("prompts that share too little are packed one after the other", () => {
+  // What shares too little stands one after the other.
   for (const minShared of [2, Infinity]) {
-    const packed = packPrefillGroups([[1, 2, 3], [1, 3, 3], [4]], minShared, limits);
-    assert.equal(packed.rowOfToken, null);
-    assert.deepEqual([...packed.tokens], [1, 2, 3, 1, 3, 3, 4]);
-    assert.deepEqual([...packed.lastPromptRow], [2, 5, 6]);
+    const apart = packPrefillGroups([[1, 2, 3], [1, 3, 3], [4]], minShared, limits);
+    assert.equal(apart.rowOfToken, null);
+    assert.deepEqual([...apart.tokens], [1, 2, 3, 1, 3, 3, 4]);
+    assert.deepEqual([...apart.lastPromptRow], [2, 5, 6]);
   }
 });
 
 webgpuTest("a GPU computes a shared prefix once and samples the same tokens", async () => {
   using device = await createWebgpuDevice();
-  const rows: number[] = [], run = device.run.bind(device);
-  device.run = (op, args) => {
-    if (op === "attention") rows.push((args as { rows: number }).rows);
-    run(op, args);
-  };
   const shared = Array.from({ length: 90 }, (_, i) => (i * i + 3) % 19);
   const requests = Array.from({ length: 6 }, (_, i) => ({
     promptIds: [...shared, ...Array.from({ length: 1 + i }, (_, j) => (i + j) % 19)],
@@ -84,10 +71,11 @@ webgpuTest("a GPU computes a shared prefix once and samples the same tokens", as
       const [completions] = await model.generate([request], options);
       alone.push(completions!.map(({ ids }) => ids));
     }
-    rows.length = 0;
+    const runs = watchRuns(device);
     const together = await model.generate(requests, options);
+    runs.restore();
     assert.deepEqual(together.map((group) => group.map(({ ids }) => ids)), alone);
-    assert.deepEqual(rows, Array(config.numLayers).fill(90 + 21));
+    assert.deepEqual(runs.attentionRows(), Array(config.numLayers).fill(90 + 21));
     model.dispose();
   }
 });

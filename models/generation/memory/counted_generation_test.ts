@@ -23,9 +23,9 @@ const everywhere = { r: 4, alpha: 8, targetModules: "all-linear" };
 const groups = [0, 1].map((g) => ({
   promptId: g,
   promptIds: Array.from({ length: 40 }, (_, i) => (i + g) % 19),
-  branches: [[1, 2, 3], Array<number>(60).fill(4), Array<number>(50).fill(5)],
+  branches: [[1, 2, 3], Array<number>(20).fill(4), Array<number>(10).fill(5)],
 }));
-const pairs = 2 * 113;
+const pairs = 2 * 33;
 
 const KINDS: [string, ModelConfig, CausalLMOptions][] = [
   ["full fine-tuning", config, { trainable: "full" }],
@@ -39,7 +39,6 @@ const KINDS: [string, ModelConfig, CausalLMOptions][] = [
   ["LoRA with dropout", config, { trainable: "lora", lora: { ...lora, dropout: 0.1 } }],
   ...OTHERS.flatMap(([part, other]): [string, ModelConfig, CausalLMOptions][] => [
     [`full fine-tuning with ${part}`, other, { trainable: "full" }],
-    [`LoRA with ${part}`, other, { trainable: "lora", lora: everywhere }],
     [`LoRA with ${part}, recomputing`, other, {
       trainable: "lora",
       lora: everywhere,
@@ -93,13 +92,13 @@ for (const [how, config, lora, adjusted, weights = {}] of GENERATIONS) {
     const options: CausalLMOptions = { trainable: "lora", lora, weights };
     const model = await CausalLM.create(device, config, initWeights(config, 1, 0.1), options);
     const before = device.allocatedBytes;
-    const sampling = { maxNewTokens: 30, temperature: 1, seed: 1, eosIds: [] };
+    const sampling = { maxNewTokens: 16, temperature: 1, seed: 1, eosIds: [] };
     await model.generate(
-      groups.map(({ promptIds }, promptId) => ({ promptId, promptIds, n: 40 })),
+      groups.map(({ promptIds }, promptId) => ({ promptId, promptIds, n: 16 })),
       { ...sampling, ...(adjusted ? { repetitionPenalty: 1.1, minNewTokens: 5 } : {}) },
     );
     const measured = device.peakBytes - before;
-    const generation = { promptRows: 96, passRows: 80, branches: 80, maxNewTokens: 30, adjusted };
+    const generation = { promptRows: 96, passRows: 80, branches: 32, maxNewTokens: 16, adjusted };
     const { bytes } = await countGeneration(model.sizes, generation);
     const planned = bytes + packedBytes(model.sizes);
     assert.ok(

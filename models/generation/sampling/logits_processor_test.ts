@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
-import { RgxError } from "../../../core/errors.ts";
+import { refusal } from "../../../core/testing.ts";
 import { logitsProcessor } from "./logits_processor.ts";
 import { onEachDevice } from "../../each_device_testing.ts";
-import { randomModel, tinyConfig } from "../../testing.ts";
+import { assertWithin } from "../../../kernels/testing.ts";
+import { randomModel, sampledLogprobs, scored, tinyConfig } from "../../testing.ts";
 import type { GenerateRequest } from "../types.ts";
 
 Deno.test("penalties count the completion's tokens, biases are added", () => {
@@ -16,10 +17,7 @@ Deno.test("penalties count the completion's tokens, biases are added", () => {
   assert.equal(logitsProcessor({}, 4), null);
   assert.equal(logitsProcessor({ presencePenalty: 0, logitBias: new Map([[9, 0]]) }, 4), null);
   const refused = (options: Parameters<typeof logitsProcessor>[0], text: RegExp) =>
-    assert.throws(
-      () => logitsProcessor(options, 4),
-      (e) => e instanceof RgxError && text.test(e.message),
-    );
+    assert.throws(() => logitsProcessor(options, 4), refusal(text));
   refused({ logitBias: new Map([[4, 1]]) }, /token id 4 is not in the vocabulary \(0 … 3\)/);
   refused({ logitBias: new Map([[0.5, 1]]) }, /token id 0.5/);
   refused({ logitBias: new Map([[1, NaN]]) }, /bias of token 1 is NaN/);
@@ -57,11 +55,6 @@ Deno.test("a processor on the host affects only its own request", () =>
     }
     // The reported log-probabilities are those of the policy, from before the processor, as the
     // scoring pass computes them.
-    const { logp } = await model.forward(
-      requests.map(({ promptIds }, r) => ({ promptIds, branches: together[r]!.map((c) => c.ids) })),
-      { temperature: 0.9, train: false },
-    );
-    together.flat().flatMap(({ logprobs }) => logprobs).forEach((found, i) => {
-      assert.ok(Math.abs(found - logp[i]!) < 1e-4, `token ${i}: ${found}, ${logp[i]}`);
-    });
+    const logp = await scored(model, requests, together, { temperature: 0.9 });
+    assertWithin(sampledLogprobs(together), logp, 1e-4, "log-probabilities");
   }));

@@ -21,7 +21,7 @@ Deno.test("a completion ends with the token that completes a stop string", () =>
   const stop = stopStrings(pieces, strings)!;
   const random = RandomStream.forPurpose(1, "init", "stop strings");
   let ended = 0;
-  for (let run = 0; run < 2000; run++) {
+  for (let run = 0; run < 500; run++) {
     const ids: number[] = [];
     for (let i = 0; i < 60; i++) {
       ids.push(random.u32() % PIECES.length);
@@ -32,7 +32,7 @@ Deno.test("a completion ends with the token that completes a stop string", () =>
       break;
     }
   }
-  assert.ok(ended > 1000, `${ended} ended`);
+  assert.ok(ended > 250, `${ended} ended`);
 });
 
 Deno.test("a string that was complete before is not found again", () => {

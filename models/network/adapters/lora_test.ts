@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { UsageError } from "../../../core/errors.ts";
+import { refusal } from "../../../core/testing.ts";
 import { moduleNames } from "../../architectures/mod.ts";
 import { placeLora } from "../weights/model_weights.ts";
 import { checkLoraOptions, initialLora, loraFor, loraNames, type LoraOptions } from "./lora.ts";
@@ -66,7 +67,7 @@ Deno.test("LoRA options that are not supported are refused with the key's name",
   const refused = (change: Partial<LoraOptions>, text: RegExp) =>
     assert.throws(
       () => checkLoraOptions({ ...base, ...change }, moduleNames(tinyConfig(true))),
-      (e) => e instanceof UsageError && text.test(e.message),
+      refusal(text, UsageError),
     );
   refused({ r: 0 }, /rank r must be an integer of at least 1, got 0/);
   refused({ alpha: 0 }, /lora_alpha/);

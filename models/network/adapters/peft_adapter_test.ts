@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
-import { withFolder } from "../../../core/testing.ts";
-import { encodePeftAdapter } from "../../folder_testing.ts";
+import { refusal, withFolder } from "../../../core/testing.ts";
+import { PEFT } from "../../adapter_testing.ts";
+import { encodePeftAdapter, writeFiles } from "../../folder_testing.ts";
 import { UsageError } from "../../../core/errors.ts";
 import {
   isAdapterFolder,
@@ -17,18 +18,7 @@ import { goldenPath } from "../../../tests/golden.ts";
 
 const golden = goldenPath("trl-step/adapter");
 
-const config: PeftConfig = {
-  baseModel: "../base",
-  revision: null,
-  r: 4,
-  alpha: 8,
-  dropout: 0.05,
-  targetModules: ["v_proj", "q_proj"],
-  useRslora: true,
-  rankPattern: { "layers.0.self_attn.q_proj": 2 },
-  alphaPattern: {},
-  layersToTransform: [0],
-};
+const config: PeftConfig = { ...PEFT, targetModules: ["v_proj", "q_proj"] };
 
 const matrix = (name: string, shape: [number, number]) => ({
   name: `base_model.model.${name}`,
@@ -42,7 +32,7 @@ async function withFiles(
   test: (folder: string) => Promise<void>,
 ): Promise<void> {
   await withFolder(async (folder) => {
-    for (const [name, bytes] of files) await Deno.writeFile(`${folder}/${name}`, bytes);
+    await writeFiles(folder, files);
     await test(folder);
   });
 }
@@ -138,8 +128,7 @@ Deno.test("other kinds of adapters are refused by name", () => {
     const json = { peft_type: "LORA", target_modules: ["q_proj"], ...change };
     assert.throws(
       () => readPeftConfig(json, "a/adapter_config.json"),
-      (error) => error instanceof UsageError && message.test(error.message),
-      String(message),
+      refusal(message, UsageError),
     );
   }
 });

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { RgxError } from "../../../core/errors.ts";
 import type { Tool } from "../../../core/chat_message.ts";
 import { readGoldenJson } from "../../../tests/golden.ts";
-import { type AnswerDelta, type Dialect, dialectOf } from "./dialect.ts";
+import { type AnswerDelta, type Dialect, dialectOf, type ReadOptions } from "./dialect.ts";
 import { bridges, byteTokenizer, familyTokenizer } from "./dialect_testing.ts";
 import { FAMILIES } from "./families.ts";
 
@@ -102,6 +102,16 @@ function joined(deltas: readonly AnswerDelta[]) {
   return calls;
 }
 
+/** Reads an answer that comes in pieces. */
+function readInPieces(dialect: Dialect, text: string, size: number, options: ReadOptions) {
+  const reader = dialect.read(options), deltas: AnswerDelta[] = [];
+  for (let at = 0; at < text.length; at += size) {
+    deltas.push(...reader.push(text.slice(at, at + size)));
+  }
+  deltas.push(...reader.end());
+  return { answer: reader.answer, deltas, calls: joined(deltas) };
+}
+
 for (const [family, name] of Object.entries(READERS)) {
   Deno.test(`answers of ${family} are read as recorded, whole and in pieces`, () => {
     const dialect = dialectOf(familyTokenizer(name)), { prefix, cases } = golden.families[family]!;
@@ -124,17 +134,13 @@ for (const [family, name] of Object.entries(READERS)) {
       const reasoning = parsed["reasoning_content"] ?? parsed["thinking"];
       assert.equal(answer.reasoning, reasoning, text);
       for (const size of [1, 3, 7]) {
-        const reader = dialect.read(options), deltas: AnswerDelta[] = [];
-        for (let at = 0; at < text.length; at += size) {
-          deltas.push(...reader.push(text.slice(at, at + size)));
-        }
-        deltas.push(...reader.end());
-        assert.deepEqual(reader.answer, answer, `${text} in pieces of ${size}`);
+        const { answer: found, deltas, calls } = readInPieces(dialect, text, size, options);
+        assert.deepEqual(found, answer, `${text} in pieces of ${size}`);
         const join = (key: string) =>
           deltas.map((delta) => (delta as Record<string, unknown>)[key] ?? "").join("");
         assert.equal(join("content"), answer.content);
         assert.equal(join("reasoning"), answer.reasoning ?? "");
-        const whole = joined(deltas).filter(({ isWhole }) => isWhole);
+        const whole = calls.filter(({ isWhole }) => isWhole);
         const given = answer.toolCalls.map(({ name, arguments: args }) => ({
           name,
           text: JSON.stringify(args),
@@ -180,18 +186,14 @@ for (const [family, write] of Object.entries(CALLS)) {
   Deno.test(`odd calls of ${family} are read or refused, and never run by halves`, () => {
     const tokenizer = familyTokenizer(family), dialect = dialectOf(tokenizer);
     for (const [given, args] of Object.entries(ODD)) {
-      const text = write("f", given), reader = dialect.read({ tools: TOOLS });
-      const deltas: AnswerDelta[] = [], size = given.length > 1000 ? 40 : 3;
-      for (let at = 0; at < text.length; at += size) {
-        deltas.push(...reader.push(text.slice(at, at + size)));
-      }
-      deltas.push(...reader.end());
-      const { toolCalls, errors, content } = reader.answer, shown = given.slice(0, 50);
+      const size = given.length > 1000 ? 40 : 3, shown = given.slice(0, 50);
+      const { answer, calls } = readInPieces(dialect, write("f", given), size, { tools: TOOLS });
+      const { toolCalls, errors, content } = answer;
       assert.deepEqual(toolCalls, args === null ? [] : [{ name: "f", arguments: args }], shown);
       assert.deepEqual(errors.map(({ kind }) => kind), args === null ? ["malformed"] : [], shown);
       assert.ok(errors.every(({ message }) => message.length < 400));
       const wanted = args === null ? [] : [JSON.stringify(args)];
-      assert.deepEqual(joined(deltas).filter((c) => c.isWhole).map((c) => c.text), wanted, shown);
+      assert.deepEqual(calls.filter((c) => c.isWhole).map((c) => c.text), wanted, shown);
       // What is no call is text, without the token that ended the answer.
       assert.equal(content === "", args !== null, shown);
       assert.ok(!content.endsWith("|eot_id|>") && !content.endsWith("<|call|>"), content);
@@ -320,14 +322,8 @@ for (const [name, { text, args = TYPED, count = 2, ...other }] of Object.entries
       isWhole: true,
     }));
     const prompt = name === "qwen3_5_think" ? "<|im_start|>assistant\n<think>\n" : "";
-    const pieces = (size: number, end = text.length) => {
-      const reader = dialect.read({ prompt, tools: TOOLS }), deltas: AnswerDelta[] = [];
-      for (let at = 0; at < end; at += size) {
-        deltas.push(...reader.push(text.slice(at, Math.min(at + size, end))));
-      }
-      deltas.push(...reader.end());
-      return { answer: reader.answer, calls: joined(deltas), deltas };
-    };
+    const pieces = (size: number, end = text.length) =>
+      readInPieces(dialect, text.slice(0, end), size, { prompt, tools: TOOLS });
     for (const size of [1, 2, 5, 13, text.length]) {
       const { answer, calls } = pieces(size);
       assert.deepEqual(answer.toolCalls.map((call) => call.arguments), wanted.map(() => args));
