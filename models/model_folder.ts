@@ -36,8 +36,6 @@ export interface ModelFolder {
   config: ModelConfig;
   /** The weights by their full Hugging Face name. */
   files: WeightReader;
-  /** The values of a weight: `files.values`. */
-  weights: WeightReader["values"];
   /** Null when neither the folder nor the adapter's base has one. */
   tokenizer: Tokenizer | null;
   /** Ids that end a generation, by generation_config.json or config.json and the tokenizer. */
@@ -107,7 +105,6 @@ async function readModelAt(path: string): Promise<ModelFolder> {
     path,
     config,
     files,
-    weights: (name, shape) => files.values(name, shape),
     tokenizer,
     generationEosIds: await generationEosIds(path, hf, tokenizer),
     bosId: hf.bosId,
@@ -138,7 +135,6 @@ async function readGgufFile(path: string): Promise<ModelFolder> {
     path,
     config,
     files,
-    weights: (name, shape) => files.values(name, shape),
     tokenizer,
     generationEosIds: eosIds,
     ...others,

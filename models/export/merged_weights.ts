@@ -72,7 +72,7 @@ function addExperts(
  * @throws RgxError when the adapter belongs to another base, UsageError when it is not supported
  */
 export function mergedWeights(
-  { path, config, weights, adapter }: Pick<ModelFolder, "path" | "config" | "weights" | "adapter">,
+  { path, config, files, adapter }: Pick<ModelFolder, "path" | "config" | "files" | "adapter">,
 ): MergedWeights {
   const { inOut } = architectureOf(config), embedding = embeddingName(config);
   const fit: AdapterTensors = adapter === null
@@ -100,8 +100,8 @@ export function mergedWeights(
   return async (name, shape) => {
     const copy = copies.get(name);
     if (copy !== undefined && adapter !== null) return await adapter.weights.float32(copy);
-    let base = await weights(name, shape);
-    if (base === null && other[name] !== undefined) base = await weights(other[name], shape);
+    let base = await files.values(name, shape);
+    if (base === null && other[name] !== undefined) base = await files.values(other[name], shape);
     if (base === null) {
       throw new RgxError(
         `${path}: the weights hold no tensor "${name}" (expected shape [${shape.join(", ")}])`,

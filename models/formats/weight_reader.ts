@@ -46,15 +46,5 @@ export interface WeightReader {
   ): Promise<boolean>;
 }
 
-/**
- * Where weights come from: a file, a map, or a function that is called once per tensor with its
- * Hugging Face name and returns null when there is no such tensor. Values are row-major and match
- * the shape.
- */
-export type WeightSource =
-  | WeightReader
-  | ReadonlyMap<string, Float32Array | Float64Array>
-  | ((
-    name: string,
-    shape: readonly number[],
-  ) => Float32Array | Float64Array | null | Promise<Float32Array | Float64Array | null>);
+/** Where weights come from: a file, or a map by Hugging Face name whose values are row-major. */
+export type WeightSource = WeightReader | ReadonlyMap<string, Float32Array | Float64Array>;

@@ -25,9 +25,9 @@ type Bytes = Uint8Array<ArrayBuffer>;
 /** Called before the first tensor and after each: the values so far, and in total. */
 export type LoadListener = (done: number, total: number) => void;
 
-/** The source if it is a file, or null: maps and functions have values only. */
+/** The source if it is a file, or null: maps have values only. */
 export function weightFile(source: WeightSource): WeightReader | null {
-  return typeof source !== "function" && "typeOf" in source ? source : null;
+  return "typeOf" in source ? source : null;
 }
 
 /** Compares a file's header with the configuration, before memory is taken. @throws RgxError */
@@ -172,9 +172,7 @@ async function valuesOf(
 ): Promise<Float32Array | Float64Array> {
   const isTied = name === embeddingName(config) && config.tieWordEmbeddings;
   for (const wanted of isTied ? [name, LM_HEAD] : [name]) {
-    const found = typeof source === "function"
-      ? await source(wanted, shape)
-      : "typeOf" in source
+    const found = "typeOf" in source
       ? await source.values(wanted, shape)
       : source.get(wanted) ?? null;
     if (found !== null) return found;
