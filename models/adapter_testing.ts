@@ -9,7 +9,8 @@ import { initWeights } from "./network/weights/init.ts";
 import { CausalLM } from "./causal_lm.ts";
 import { modelTensors } from "./architectures/mod.ts";
 import { type LoadedModel, loadModel } from "./load_model.ts";
-import { encodeModelFolder, encodePeftAdapter, writeFiles } from "./folder_testing.ts";
+import { writeFiles } from "../core/testing.ts";
+import { encodeModelFolder, encodePeftAdapter } from "./folder_testing.ts";
 import { loraOptions, type PeftConfig } from "./network/adapters/peft_adapter.ts";
 import type { ModelConfig } from "./architectures/model_config.ts";
 
@@ -64,7 +65,7 @@ export async function writeBase(
     padId: 0,
     tensors: [...weights].map(([name, data]) => ({ name, shape: shapeOf(config, name), data })),
   });
-  await writeFiles(`${folder}/base`, files);
+  await writeFiles(`${folder}/base`, Object.fromEntries(files));
 }
 
 function shapeOf(config: ModelConfig, name: string): readonly number[] {
@@ -92,7 +93,8 @@ export async function writeAdapter(
     tensors.push({ name: tensor, shape, data });
   }
   model.dispose();
-  await writeFiles(`${folder}/${name}`, await encodePeftAdapter(peft, tensors));
+  const written = await encodePeftAdapter(peft, tensors);
+  await writeFiles(`${folder}/${name}`, Object.fromEntries(written));
   // A training leaves such a file; it does not belong to the adapter.
   await Deno.writeTextFile(`${folder}/${name}/rgx_state.json`, "{}");
   return `${folder}/${name}`;

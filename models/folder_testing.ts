@@ -53,18 +53,6 @@ export async function bytesOf(content: FileContent): Promise<Uint8Array<ArrayBuf
   return new Uint8Array(await new Response(ReadableStream.from(pieces)).arrayBuffer());
 }
 
-/** Writes files into a folder, which is made. */
-export async function writeFiles(
-  folder: string,
-  files: Iterable<readonly [name: string, content: string | Uint8Array]>,
-): Promise<void> {
-  await Deno.mkdir(folder, { recursive: true });
-  for (const [name, content] of files) {
-    const bytes = typeof content === "string" ? new TextEncoder().encode(content) : content;
-    await Deno.writeFile(`${folder}/${name}`, bytes);
-  }
-}
-
 /** All weights of a model, with its adapter merged in. */
 export async function mergedMap(model: ModelFolder) {
   const read = mergedWeights(model), tensors = modelTensors(mergedConfig(model));

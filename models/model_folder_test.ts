@@ -1,14 +1,9 @@
 import assert from "node:assert/strict";
-import { refusal, test } from "../core/testing.ts";
+import { refusal, test, writeFiles } from "../core/testing.ts";
 import { RgxError, UsageError } from "../core/errors.ts";
 import { createCharacterTokenizer } from "./tokenizers/character_tokenizer.ts";
 import { PEFT } from "./adapter_testing.ts";
-import {
-  encodeModelFolder,
-  encodePeftAdapter,
-  type ModelToWrite,
-  writeFiles,
-} from "./folder_testing.ts";
+import { encodeModelFolder, encodePeftAdapter, type ModelToWrite } from "./folder_testing.ts";
 import { tinyConfig } from "./testing.ts";
 import { readModelFolder } from "./model_folder.ts";
 import { encodeSafetensors } from "./formats/safetensors/safetensors_writer.ts";
@@ -37,6 +32,9 @@ const model: ModelToWrite = {
   bosId: null,
   padId: 0,
 };
+
+const write = (folder: string, files: ReadonlyMap<string, Uint8Array>) =>
+  writeFiles(folder, Object.fromEntries(files));
 
 function refused(path: string, message: RegExp, advice = /(?:)/): Promise<void> {
   return assert.rejects(readModelFolder(path), refusal(message, RgxError, { advice }));
@@ -81,7 +79,7 @@ test.inFolder("shards are put together by their index, and names may lack their 
     "layers.0.input_layernorm.weight": "model-00002-of-00002.safetensors",
   };
   files.set("model.safetensors.index.json", index(good));
-  await writeFiles(folder, files);
+  await write(folder, files);
   const read = await readModelFolder(folder);
   assert.deepEqual(await read.files.values("model.norm.weight", [4]), ones);
   assert.deepEqual(await read.files.values("model.layers.0.input_layernorm.weight", [4]), ones);
@@ -103,28 +101,28 @@ test.inFolder("shards are put together by their index, and names may lack their 
 
 test.inFolder("adapters with and without a base, on an adapter, with their own tokenizer", async (root) => {
   const adapter = (baseModel: string | null) => encodePeftAdapter({ ...PEFT, baseModel }, []);
-  await writeFiles(`${root}/base`, await encodeModelFolder({ ...model, tokenizer: null }));
+  await write(`${root}/base`, await encodeModelFolder({ ...model, tokenizer: null }));
   const files = await adapter("../base");
   for (const [name, text] of tokenizer.files()) files.set(name, new TextEncoder().encode(text));
-  await writeFiles(`${root}/a`, files);
+  await write(`${root}/a`, files);
   const read = await readModelFolder(`${root}/a`);
   assert.equal(read.path, `${root}/a/../base`);
   assert.equal(read.tokenizer?.vocabSize, 6);
   assert.deepEqual(read.generationEosIds, [2]);
 
-  await writeFiles(`${root}/absolute`, await adapter(`${root}/base`));
+  await write(`${root}/absolute`, await adapter(`${root}/base`));
   assert.ok((await readModelFolder(`${root}/absolute`)).adapter);
-  await writeFiles(`${root}/nested`, await adapter("../a"));
+  await write(`${root}/nested`, await adapter("../a"));
   await refused(`${root}/nested`, /its base model .* is an adapter itself/);
-  await writeFiles(`${root}/lost`, await adapter("some/model"));
+  await write(`${root}/lost`, await adapter("some/model"));
   await refused(`${root}/lost`, /looked for .*\/lost\/some\/model and some\/model/);
   // A run's base is named as where it was started, which run.json says.
-  await writeFiles(`${root}/run/checkpoint-4`, await adapter("./base"));
+  await write(`${root}/run/checkpoint-4`, await adapter("./base"));
   await refused(`${root}/run/checkpoint-4`, /base model "\.\/base" is not there/);
   const run = JSON.stringify({ working_directory: root });
   await Deno.writeTextFile(`${root}/run/run.json`, run);
   assert.equal((await readModelFolder(`${root}/run/checkpoint-4`)).path, `${root}/./base`);
-  await writeFiles(`${root}/silent`, await adapter(null));
+  await write(`${root}/silent`, await adapter(null));
   await refused(`${root}/silent`, /names no base_model_name_or_path/);
 });
 
@@ -139,11 +137,11 @@ test.inFolder("a folder that is not a model is refused with an explanation", asy
   await refused(`${root}/run`, /the run has no checkpoint yet/, /train .*--resume/);
   const files = await encodeModelFolder(model);
   files.delete("model.safetensors");
-  await writeFiles(`${root}/pickle`, files);
+  await write(`${root}/pickle`, files);
   await refused(`${root}/pickle`, /no weights: looked for model\.safetensors, model\.safe/);
   await Deno.writeTextFile(`${root}/pickle/pytorch_model.bin`, "");
   await refused(`${root}/pickle`, /pytorch_model\.bin: not valid PyTorch weights: it is empty/);
-  await writeFiles(
+  await write(
     `${root}/vocab`,
     await encodeModelFolder({ ...model, config: { ...model.config, vocabSize: 4 } }),
   );
@@ -159,7 +157,7 @@ test.inFolder("the error about an incomplete copy from the Hub has the command t
   try {
     const files = await encodeModelFolder(model);
     files.delete("model.safetensors");
-    await writeFiles(`${root}/models--org--part/snapshots/${"a".repeat(40)}`, files);
+    await write(`${root}/models--org--part/snapshots/${"a".repeat(40)}`, files);
     await refused(
       "org/part",
       /no weights: looked for/,

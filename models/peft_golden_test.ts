@@ -11,7 +11,8 @@ import { CausalLM } from "./causal_lm.ts";
 import { exportModel } from "./export/export.ts";
 import { readSafetensors, type SafetensorsFile } from "./formats/safetensors/safetensors.ts";
 import { type LoadedModel, loadModel } from "./load_model.ts";
-import { encodePeftAdapter, writeFiles } from "./folder_testing.ts";
+import { writeFiles } from "../core/testing.ts";
+import { encodePeftAdapter } from "./folder_testing.ts";
 import { readModelFolder } from "./model_folder.ts";
 import { loraOptions, type PeftConfig, readPeftAdapter } from "./network/adapters/peft_adapter.ts";
 import { gradients, test } from "./testing.ts";
@@ -51,7 +52,8 @@ async function writeAgain(
   const all = [...weights.tensors.values()].map(async ({ name, shape }) => {
     return { name, shape, data: await weights.float32(name) };
   });
-  await writeFiles(folder, await encodePeftAdapter(config, await Promise.all(all)));
+  const files = await encodePeftAdapter(config, await Promise.all(all));
+  await writeFiles(folder, Object.fromEntries(files));
 }
 
 for (const [name, config] of Object.entries(MODELS)) {

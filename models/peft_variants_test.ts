@@ -8,9 +8,9 @@ import assert from "node:assert/strict";
 import { assertWithin, largest } from "../kernels/testing.ts";
 import { goldenPath } from "../tests/golden.ts";
 import { CausalLM } from "./causal_lm.ts";
-import { namesIn, withFolder } from "../core/testing.ts";
+import { namesIn, withFolder, writeFiles } from "../core/testing.ts";
 import { IDS } from "./adapter_testing.ts";
-import { encodePeftAdapter, mergedMap, writeFiles } from "./folder_testing.ts";
+import { encodePeftAdapter, mergedMap } from "./folder_testing.ts";
 import { isEmulated, onEachDevice } from "./each_device_testing.ts";
 import { ggufMetadata, ggufTensors } from "./export/gguf_export.ts";
 import { mergedConfig, mergedWeights } from "./export/merged_weights.ts";
@@ -170,7 +170,10 @@ for (const name of ["pissa", "olora"]) {
       );
       model.dispose();
       const write = async (initial: typeof taken) =>
-        await writeFiles(folder, await encodePeftAdapter(peft, tensors, initial));
+        await writeFiles(
+          folder,
+          Object.fromEntries(await encodePeftAdapter(peft, tensors, initial)),
+        );
       /** The largest difference from PEFT's logits, loaded and merged. */
       const differences = async () => {
         const weights = await mergedMap(await readModelFolder(folder));

@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
-import { refusal, withFolder } from "../../core/testing.ts";
+import { refusal, withFolder, writeFiles } from "../../core/testing.ts";
 import { RgxError } from "../../core/errors.ts";
-import { writeFiles } from "../folder_testing.ts";
 import { openWeightFiles } from "./weight_files.ts";
 
 const golden: Record<"zip" | "legacy", string> = JSON.parse(
@@ -15,7 +14,7 @@ async function withFiles(
   body: (folder: string) => Promise<void>,
 ): Promise<void> {
   await withFolder(async (folder) => {
-    await writeFiles(folder, Object.entries(files));
+    await writeFiles(folder, files);
     await body(folder);
   });
 }

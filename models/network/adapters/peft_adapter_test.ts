@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
-import { refusal, withFolder } from "../../../core/testing.ts";
+import { refusal, withFolder, writeFiles } from "../../../core/testing.ts";
 import { PEFT } from "../../adapter_testing.ts";
-import { encodePeftAdapter, writeFiles } from "../../folder_testing.ts";
+import { encodePeftAdapter } from "../../folder_testing.ts";
 import { UsageError } from "../../../core/errors.ts";
 import {
   isAdapterFolder,
@@ -32,7 +32,7 @@ async function withFiles(
   test: (folder: string) => Promise<void>,
 ): Promise<void> {
   await withFolder(async (folder) => {
-    await writeFiles(folder, files);
+    await writeFiles(folder, Object.fromEntries(files));
     await test(folder);
   });
 }
