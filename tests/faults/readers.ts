@@ -27,6 +27,8 @@ import { tokenizerFromFiles } from "../../models/tokenizers/tokenizer.ts";
 import { findRuns } from "../../reports/dashboard/reading/find_runs.ts";
 import { readRunDetails, readRunInfo } from "../../reports/dashboard/reading/run_state.ts";
 import { readRunRecord } from "../../reports/run_report/run_record.ts";
+import { decodeState } from "../../training/checkpoint/run_state.ts";
+import { RolloutBuffer } from "../../training/step/rollout_buffer.ts";
 import { goldenPath, readGoldenJson } from "../golden.ts";
 import type { Campaign } from "./campaign.ts";
 
@@ -80,6 +82,21 @@ const GGUF = encodeTestGguf({
   { name: "b", shape: [2, 32], typeId: 8, data: new Uint8Array(68).fill(0x3c) },
   { name: "k", shape: [256], typeId: 12, data: new Uint8Array(144).fill(0x31) },
 ]);
+
+/** A generation batch in a checkpoint. */
+const ROLLOUT = new RolloutBuffer(
+  3,
+  2,
+  [0, 1, 2, 3].map((i) => ({
+    group: i >> 1,
+    promptId: 40 + (i >> 1),
+    branch: i % 2,
+    promptIds: [5, 6, 7 + (i >> 1)],
+    ids: Array.from({ length: i + 1 }, (_, t) => t),
+    advantage: i - 1.5,
+    oldLogp: null,
+  })),
+).encode();
 
 const TOKENIZER = {
   added_tokens: [{ id: 3, content: "</s>", special: true, normalized: false }],
@@ -200,6 +217,14 @@ function allReaders(): Record<string, Reader> {
           await (name === "mask" ? file.bytes(name) : file.floats(name));
         }
       },
+    },
+    "rollout.safetensors": {
+      whole: ROLLOUT,
+      read: (bytes) => RolloutBuffer.decode(bytes, "x"),
+    },
+    "rgx_state.json": {
+      whole: Deno.readFileSync(goldenPath("versions/run-1/checkpoint-2/rgx_state.json")),
+      read: (bytes) => decodeState(textOf(bytes), "x"),
     },
     "tokenizer.json": {
       whole: bytesOf(JSON.stringify(TOKENIZER)),

@@ -8,7 +8,6 @@
 import {
   explainFileError,
   type FileContent,
-  type FileWriter,
   replaceSymlink,
   writeFolderAtomic,
 } from "../../core/atomic_file.ts";
@@ -48,8 +47,6 @@ export interface SaveOptions {
   saveTotalLimit?: number | null;
   /** Step of the best checkpoint, which is never deleted; the link `best` points to it. */
   bestStep?: number | null;
-  /** Replaces the writer that flushes to the disk; for tests. */
-  write?: FileWriter;
 }
 
 export function checkpointPath(outputDir: string, step: number): string {
@@ -69,7 +66,7 @@ export async function saveCheckpoint(
   options: SaveOptions = {},
 ): Promise<{ path: string; removed: string[] }> {
   const path = checkpointPath(outputDir, step), name = `checkpoint-${step}`;
-  await writeFolderAtomic(path, files, options.write === undefined ? {} : { write: options.write });
+  await writeFolderAtomic(path, files);
   await pointTo(outputDir, LATEST, name);
   if (options.bestStep === step) await pointTo(outputDir, BEST, name);
   const removed: string[] = [];
