@@ -2,6 +2,7 @@
  * Helpers for tests of training: a tiny configuration, and runs in temporary folders. Not part of
  * the program.
  */
+import assert from "node:assert/strict";
 import { parquetReadObjects } from "hyparquet";
 import { test as folderTest, withFolder } from "../core/testing.ts";
 import { defaultsOf } from "../configs/types/key_spec.ts";
@@ -202,6 +203,26 @@ export function stopsAfter(steps: number): Pick<TrainerOptions, "control" | "lis
       if (type === "step") done++;
     }],
   };
+}
+
+/**
+ * Trains in sessions until the run is complete: each is stopped after so many operations of the
+ * device, by its number. @returns how many there were
+ */
+export async function inSessions(
+  operations: (session: number) => number,
+  train: (options: Pick<TrainerOptions, "resume" | "control">) => Promise<FinishedRun>,
+): Promise<number> {
+  for (let session = 1;; session++) {
+    assert.ok(session < 100, "the run makes no progress");
+    let asked = 0;
+    const { summary } = await train({
+      resume: session > 1,
+      control: { stopRequested: () => ++asked > operations(session) ? "save" : "no" },
+    });
+    if (summary.status === "completed") return session;
+    assert.equal(summary.status, "stopped");
+  }
 }
 
 export function warningsOf({ events }: Pick<FinishedRun, "events">): string[] {

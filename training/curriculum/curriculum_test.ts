@@ -6,6 +6,7 @@ import assert from "node:assert/strict";
 import type { CurriculumSection } from "../../configs/schema/run_config.ts";
 import {
   type ConfigChanges,
+  inSessions,
   metricsWithoutClock,
   rubricOf,
   tinyRunConfig,
@@ -140,17 +141,10 @@ Deno.test("a run that is stopped repeatedly has the same levels, metrics and wei
     const through = tinyRunConfig(`${path}/through`, falling);
     await trainOn(device, through);
     const pieces = tinyRunConfig(`${path}/pieces`, falling);
-    let sessions = 0, status = "";
-    while (status !== "completed") {
-      assert.ok(++sessions < 60, "the run makes no progress");
-      let asked = 0;
-      const patience = 370 + 301 * (sessions % 5);
-      const { summary } = await trainOn(device, pieces, {
-        resume: sessions > 1,
-        control: { stopRequested: () => ++asked > patience ? "save" : "no" },
-      });
-      status = summary.status;
-    }
+    const sessions = await inSessions(
+      (session) => 370 + 301 * (session % 5),
+      (options) => trainOn(device, pieces, options),
+    );
     assert.ok(sessions > 2);
     const all = (await metricsWithoutClock(`${path}/pieces`)).filter((l) => l["event"] !== "stop");
     const expected = await metricsWithoutClock(`${path}/through`);

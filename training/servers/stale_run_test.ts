@@ -1,6 +1,7 @@
 /** Runs with `max_staleness`: which policy samples what; a resumed run has the same bits. */
 import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
+import { inSessions } from "../testing.ts";
 import { withServers } from "./run_testing.ts";
 
 const STEPS = 8, PROMPTS = 4;
@@ -35,20 +36,14 @@ Deno.test("a stale run that was stopped resumes to the same bits", () =>
   withServers(async ({ start, run, outcome, at }) => {
     const server = await start(), changes = stale(server.url, 2);
     await run("whole", changes);
-    let asked = 0, sessions = 0;
-    for (let status = ""; status !== "completed"; sessions++) {
-      assert.ok(sessions < 20, "the run makes no progress");
-      asked = 0;
-      const { summary } = await run("parts", changes, {
-        resume: sessions > 0,
-        control: { stopRequested: () => ++asked > 400 ? "save" : "no" },
-      });
-      status = summary.status;
-      if (status === "stopped" && summary.steps > 1) {
+    const sessions = await inSessions(() => 400, async (options) => {
+      const finished = await run("parts", changes, options), { summary } = finished;
+      if (summary.status === "stopped" && summary.steps > 1) {
         const older = `${summary.checkpoint}/stale_policy-${summary.steps - 1}.safetensors`;
         assert.ok(existsSync(older), older);
       }
-    }
+      return finished;
+    });
     assert.ok(sessions > 1, "it was never stopped");
     assert.deepEqual(await outcome("parts"), await outcome("whole"));
     assert.equal(server.adapters.size, 0);
