@@ -39,13 +39,13 @@ for (const [name, kind, weights] of KINDS) {
 
   Deno.test(`any number of threads and a resume give the same bits: ${name}`, async () => {
     const states = [];
-    for (const threads of [1, 2, 3]) {
+    for (const threads of [1, 3]) {
       const device = await createWasmDevice({ threads });
       await device.ready();
       const model = await create(device);
       let optimizer = new AdamW(device, model, settings);
       for (const step of [1, 2, 3, 4]) {
-        if (threads === 2 && step === 3) {
+        if (threads === 3 && step === 3) {
           const file = await parseSafetensors(await bytesOf(optimizer.save()));
           optimizer.dispose();
           optimizer = new AdamW(device, model, settings);
@@ -58,7 +58,6 @@ for (const [name, kind, weights] of KINDS) {
       device.close();
     }
     assert.deepEqual(states[1], states[0]);
-    assert.deepEqual(states[2], states[0]);
   });
 }
 

@@ -78,7 +78,7 @@ for (const [name, kind, weights] of KINDS) {
     const norms = await steps(alone, 1, 2), half = await saved(alone);
     norms.push(...await steps(alone, 3, 4));
     const whole = await saved(alone), end = await values(alone[0]!.model);
-    for (const [before, after] of [[2, 3], [3, 1], [1, 2], [5, 5]] as const) {
+    for (const [before, after] of [[2, 3], [5, 1]] as const) {
       const first = await createRanks(before, kind, weights);
       const found = await steps(first, 1, 2), file = await saved(first);
       assert.deepEqual(file, half, `the checkpoint of ${before} ranks`);
@@ -98,26 +98,20 @@ for (const [name, kind, weights] of KINDS) {
   });
 
   Deno.test(`each rank takes its part of the memory, as planned: ${name}`, async () => {
-    for (const size of [2, 4]) {
-      const [most, all] = [size, 1].map((count) =>
-        createRanks(count, kind, weights).then((ranks) =>
-          Math.max(...ranks.map(({ taken }) => taken))
-        )
-      );
-      const { model } = (await createRanks(1, kind, weights))[0]!, taken = await most!;
-      const counted = await countedBytes(model, (model) => {
-        const ranks = { rank: 0, size } as Ranks;
-        return new AdamW(
-          model.device,
-          model,
-          { ...SETTINGS, kind },
-          new Shards(ranks, model, kind),
-        );
-      });
-      assert.ok(counted < 1.1 * taken + 2 ** 13, `${size} ranks: ${counted}, taken ${taken}`);
-      assert.ok(taken < 1.1 * counted + 2 ** 13, `${size} ranks: ${counted}, taken ${taken}`);
-      assert.ok(taken < await all!);
-    }
+    const size = 3;
+    const [most, all] = [size, 1].map((count) =>
+      createRanks(count, kind, weights).then((ranks) =>
+        Math.max(...ranks.map(({ taken }) => taken))
+      )
+    );
+    const { model } = (await createRanks(1, kind, weights))[0]!, taken = await most!;
+    const counted = await countedBytes(model, (model) => {
+      const ranks = { rank: 0, size } as Ranks;
+      return new AdamW(model.device, model, { ...SETTINGS, kind }, new Shards(ranks, model, kind));
+    });
+    assert.ok(counted < 1.1 * taken + 2 ** 13, `${counted}, taken ${taken}`);
+    assert.ok(taken < 1.1 * counted + 2 ** 13, `${counted}, taken ${taken}`);
+    assert.ok(taken < await all!);
   });
 }
 
