@@ -5,7 +5,6 @@ import type { DpoSection } from "../configs/schema/run_config.ts";
 import { DPO } from "../configs/schema/data_keys.ts";
 import { defaultsOf } from "../configs/types/key_spec.ts";
 import { test } from "../core/testing.ts";
-import { createReferenceDevice } from "../kernels/devices/reference/device.ts";
 import { createDevice } from "../kernels/mod.ts";
 import { ALONE } from "../cluster/ranks/ranks.ts";
 import evaluated from "../tests/golden/trl-dpo/eval.json" with { type: "json" };
@@ -19,7 +18,7 @@ import { AdamW } from "./step/optimizer.ts";
 import { GradientSum } from "./step/gradient_sum.ts";
 import { stepWith, values } from "./step/optimizer_testing.ts";
 import { adapterOffReference, frozenReference } from "./step/reference_policy.ts";
-import { metricsWithoutClock } from "./testing.ts";
+import { metricsWithoutClock, stopsAfter } from "./testing.ts";
 import { storiesModel } from "./tiny_model_testing.ts";
 import { GrpoTrainer } from "./trainer.ts";
 
@@ -50,7 +49,6 @@ async function run(
   using device = await createDevice("wasm", { threads: 1 });
   const parts = await assemble(config, device, { phases: "sft" });
   const { resume = false, stopAfter = Infinity } = options;
-  let steps = 0;
   const trainer = new GrpoTrainer({
     config,
     configText: yaml,
@@ -58,10 +56,7 @@ async function run(
     ...parts,
     phases: "sft",
     resume,
-    control: { stopRequested: () => steps >= stopAfter ? "save" : "no", reason: "the test" },
-    listeners: [(event) => {
-      if (event.type === "step") steps++;
-    }],
+    ...stopsAfter(stopAfter),
   });
   const summary = await trainer.run();
   parts.model.dispose();
@@ -81,7 +76,7 @@ Deno.test("a step on preferences is a step of TRL's DPOTrainer, with its metrics
   }));
   for (const [name, { settings, steps, moved }] of Object.entries(recorded.cases)) {
     await t.step(name, async () => {
-      const device = createReferenceDevice({ float: "f64" });
+      using device = await createDevice("wasm", { threads: 1 });
       const model = await storiesModel(device, name !== "adapter");
       const before = await values(model);
       const reference = await frozenReference(device, model, null);
@@ -132,7 +127,7 @@ Deno.test("a step on preferences is a step of TRL's DPOTrainer, with its metrics
 test.inFolder("held-out pairs are evaluated, and cut, as by TRL's DPOTrainer", async (folder) => {
   const { config } = await configIn(folder), { problems, prompts } = await openRun(config);
   const entries = recorded.rows.map((_, i) => problems.trainEntry(i));
-  const device = createReferenceDevice({ float: "f64" });
+  using device = await createDevice("wasm", { threads: 1 });
   const model = await storiesModel(device, false);
   for (const { max_length, lengths, metrics } of evaluated) {
     const pairs = prompts.pairs(entries, max_length);

@@ -15,12 +15,11 @@ const openai = (base_url: string[], more: ConfigChanges["generation"] = {}): Con
 });
 
 Deno.test("with servers of this program, a run has the bits of a run in one process", () =>
-  withServers(async ({ start, run, outcome }) => {
-    await run("alone", {});
+  withServers(async ({ start, run, outcome, alone }) => {
     const one = await start(), two = await start();
     const finished = await run("served", openai([one.url, `${two.url}/v1`]));
     assert.equal(finished.summary.status, "completed");
-    assert.deepEqual(await outcome("served"), await outcome("alone"));
+    assert.deepEqual(await outcome("served"), await alone());
     // Both have worked, each step with an adapter of its own, and none is left behind.
     for (const { requests, adapters } of [one, two]) {
       assert.ok(requests.length > 0);
@@ -49,8 +48,7 @@ Deno.test("dialogues with servers have the bits of dialogues in one process", ()
   }));
 
 Deno.test("a prompt that a server fails on goes to another one, with the same bits", () =>
-  withServers(async ({ start, run, outcome }) => {
-    await run("alone", {});
+  withServers(async ({ start, run, outcome, alone }) => {
     const good = await start(), bad = await start();
     bad.before = (path, count) =>
       path === "/v1/completions" && count % 3 === 0
@@ -59,13 +57,12 @@ Deno.test("a prompt that a server fails on goes to another one, with the same bi
         ? failure(429, "busy", { "retry-after-ms": "5" })
         : null;
     const finished = await run("served", openai([good.url, bad.url]));
-    assert.deepEqual(await outcome("served"), await outcome("alone"));
+    assert.deepEqual(await outcome("served"), await alone());
     assert.ok(warningsOf(finished).some((text) => /is down \(500: out of luck\)/.test(text)));
   }));
 
 Deno.test("without a server the run stops with a checkpoint, and goes on to the same bits", () =>
-  withServers(async ({ start, run, outcome }) => {
-    await run("alone", {});
+  withServers(async ({ start, run, outcome, alone }) => {
     const server = await start();
     const served = openai([server.url], { server_timeout: 0.05 });
     server.before = () => server.requests.length < 10 ? null : failure(503, "shutting down");
@@ -76,8 +73,7 @@ Deno.test("without a server the run stops with a checkpoint, and goes on to the 
     server.before = () => null;
     const finished = await run("served", served, { resume: true });
     assert.equal(finished.summary.status, "completed");
-    const [all, expected] = [await outcome("served"), await outcome("alone")];
-    assert.deepEqual(all, expected);
+    assert.deepEqual(await outcome("served"), await alone());
   }));
 
 Deno.test("another server gets adapters by path, and the loss is corrected for it", () =>
@@ -97,8 +93,7 @@ Deno.test("another server gets adapters by path, and the loss is corrected for i
   }));
 
 Deno.test("a server that comes back and takes no adapters is left out, with the same bits", () =>
-  withServers(async ({ start, run, outcome }) => {
-    await run("alone", {});
+  withServers(async ({ start, run, outcome, alone }) => {
     const good = await start(), bad = await start();
     let restarted = false;
     bad.before = (path) => {
@@ -110,15 +105,14 @@ Deno.test("a server that comes back and takes no adapters is left out, with the 
     const finished = await run("served", openai([good.url, bad.url]));
     assert.ok(restarted);
     assert.equal(finished.summary.status, "completed");
-    assert.deepEqual(await outcome("served"), await outcome("alone"));
+    assert.deepEqual(await outcome("served"), await alone());
     assert.ok(
       warningsOf(finished).some((text) => /403: not allowed here.* without this server/.test(text)),
     );
   }));
 
 Deno.test("a server that comes back with other weights is left out, with the same bits", () =>
-  withServers(async ({ start, run, outcome }) => {
-    await run("alone", {});
+  withServers(async ({ start, run, outcome, alone }) => {
     const good = await start(), bad = await start();
     let restart: "no" | "now" | "done" = "no";
     bad.before = (path) => {
@@ -130,7 +124,7 @@ Deno.test("a server that comes back with other weights is left out, with the sam
     };
     const finished = await run("served", openai([good.url, bad.url]));
     assert.equal(restart, "done");
-    assert.deepEqual(await outcome("served"), await outcome("alone"));
+    assert.deepEqual(await outcome("served"), await alone());
     assert.ok(
       warningsOf(finished).some((text) =>
         /differ from the trainer.* without this server/.test(text)
@@ -139,8 +133,7 @@ Deno.test("a server that comes back with other weights is left out, with the sam
   }));
 
 Deno.test("when no server is left, the run stops with a checkpoint and goes on later", () =>
-  withServers(async ({ start, run, outcome }) => {
-    await run("alone", {});
+  withServers(async ({ start, run, outcome, alone }) => {
     const server = await start();
     server.before = (path) =>
       path === "/v1/completions" && server.requests.length >= 10
@@ -154,7 +147,7 @@ Deno.test("when no server is left, the run stops with a checkpoint and goes on l
     );
     server.before = () => null;
     await run("served", openai([server.url]), { resume: true });
-    assert.deepEqual(await outcome("served"), await outcome("alone"));
+    assert.deepEqual(await outcome("served"), await alone());
   }));
 
 /** Completions with log-probabilities that the trained model does not have. */

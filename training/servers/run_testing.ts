@@ -23,9 +23,19 @@ export interface ServedRuns {
     changes: ConfigChanges,
     more?: Partial<TrainerOptions>,
   ): Promise<FinishedRun>;
-  /** The trained adapter of a run, and its metrics without events. */
-  outcome(name: string): Promise<{ weights: string; metrics: Record<string, unknown>[] }>;
+  outcome(name: string): Promise<Outcome>;
+  /** That of a run in one process, which servers must not change. */
+  alone(): Promise<Outcome>;
 }
+
+/** The trained adapter of a run, and its metrics without events. */
+interface Outcome {
+  weights: string;
+  metrics: Record<string, unknown>[];
+}
+
+/** One run for all tests. */
+let alone: Promise<Outcome> | undefined;
 
 /** Calls `work` with the tiny model in a temporary folder; servers are closed afterwards. */
 export async function withServers(work: (runs: ServedRuns) => Promise<void>): Promise<void> {
@@ -34,6 +44,16 @@ export async function withServers(work: (runs: ServedRuns) => Promise<void>): Pr
       const model = `${dir}/model`, servers: TestServer[] = [];
       await tinyModelFolder(model);
       const at = (name: string) => `${dir}/${name}`;
+      const run: ServedRuns["run"] = (name, changes, more = {}) =>
+        trainOn(device, tinyRunConfig(at(name), changed(model, changes)), { ...varying, ...more });
+      const outcome = async (name: string): Promise<Outcome> => {
+        const bytes = await Deno.readFile(`${at(name)}/adapter_model.safetensors`);
+        const metrics = await metricsWithoutClock(at(name));
+        return {
+          weights: sha256Hex(bytes),
+          metrics: metrics.filter((line) => !("event" in line)),
+        };
+      };
       try {
         await work({
           at,
@@ -42,19 +62,9 @@ export async function withServers(work: (runs: ServedRuns) => Promise<void>): Pr
             servers.push(server);
             return server;
           },
-          run: (name, changes, more = {}) =>
-            trainOn(device, tinyRunConfig(at(name), changed(model, changes)), {
-              ...varying,
-              ...more,
-            }),
-          async outcome(name) {
-            const bytes = await Deno.readFile(`${at(name)}/adapter_model.safetensors`);
-            const metrics = await metricsWithoutClock(at(name));
-            return {
-              weights: sha256Hex(bytes),
-              metrics: metrics.filter((line) => !("event" in line)),
-            };
-          },
+          run,
+          outcome,
+          alone: () => alone ??= run("alone", {}).then(() => outcome("alone")),
         });
       } finally {
         for (const server of servers) await server.close();
