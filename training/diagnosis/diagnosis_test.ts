@@ -144,13 +144,10 @@ Deno.test("truncated completions are reported before other findings", () => {
 });
 
 Deno.test("answers of a dialogue are cut off at the limit of one turn", () => {
-  const config = tinyRunConfig("out", {
+  const [found] = diagnose(() => ({ "completions/clipped_ratio": 0.97 }), {
     training: { max_completion_length: 64 },
     multi_turn: { max_turn_tokens: 8 },
   });
-  const diagnosis = new Diagnosis(config, 50);
-  const cut = { ...HEALTHY, "completions/clipped_ratio": 0.97 };
-  const [found] = Array.from({ length: 10 }, (_, i) => diagnosis.observe(i + 1, cut)).flat();
   assert.match(found!.text, /97 % .*at max_turn_tokens \(8 tokens\)/);
   assert.equal(found!.tries[0], "multi_turn.max_turn_tokens=16");
 });

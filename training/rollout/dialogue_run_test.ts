@@ -23,6 +23,23 @@ const TALK = `{
   },
 }`;
 
+/** Copies a run as if it had been killed in its second step, with what it had of its transcript. */
+async function copyKilled(from: string, to: string, transcript: string | null): Promise<void> {
+  await copyFolder(from, to);
+  await Deno.remove(`${to}/checkpoint-2`, { recursive: true });
+  const run = await Deno.readTextFile(`${to}/run.json`);
+  await Deno.writeTextFile(`${to}/run.json`, run.replace('"completed"', '"running"'));
+  if (transcript === null) await Deno.remove(`${to}/transcript.jsonl`);
+  else await Deno.writeTextFile(`${to}/transcript.jsonl`, transcript);
+}
+
+/** The lines of a run's transcript, and the number of the first one of its second step. */
+async function transcriptOf(path: string): Promise<{ lines: string[]; second: number }> {
+  const lines = (await Deno.readTextFile(`${path}/transcript.jsonl`)).split("\n");
+  const second = lines.findIndex((line) => line.startsWith('{"step":1,"scene":"1"'));
+  return { lines, second };
+}
+
 const hashOf = async (folder: string) => await sha256Hex(await weightsOf(`${folder}/checkpoint-2`));
 
 test.inFolder("an environment that ends after one answer changes no bit", async (folder) => {
@@ -98,17 +115,11 @@ test.inFolder("delays and a kill in the middle of a turn change no bit", async (
       await trainOn(device, config, { resume });
       return await hashOf(`${dir}/${name}`);
     };
-    const whole = await run("whole", "0"), killed = `${dir}/killed`;
-    await copyFolder(`${dir}/whole`, killed);
-    await Deno.remove(`${killed}/checkpoint-2`, { recursive: true });
-    const state = await Deno.readTextFile(`${killed}/run.json`);
-    await Deno.writeTextFile(`${killed}/run.json`, state.replace('"completed"', '"running"'));
-    const lines = (await Deno.readTextFile(`${killed}/transcript.jsonl`)).split("\n");
-    const second = lines.findIndex((line) => line.startsWith('{"step":1,"scene":"1"'));
+    const whole = await run("whole", "0"), { lines, second } = await transcriptOf(`${dir}/whole`);
     const cut = (second + lines.length) >> 1;
     assert.ok(second > 0 && cut > second);
     const kept = `${lines.slice(0, cut).join("\n")}\n${lines[cut]!.slice(0, 20)}`;
-    await Deno.writeTextFile(`${killed}/transcript.jsonl`, kept);
+    await copyKilled(`${dir}/whole`, `${dir}/killed`, kept);
     assert.equal(await run("killed", "60 * Math.random()", true), whole);
   });
 });
@@ -140,13 +151,7 @@ test.inFolder("what depended on the clock is the same when a run goes on after a
     assert.ok(lines.some((line) => Number(line["stop/timeout"]) > 0), "calls were too late");
     assert.ok(lines.some((line) => Number(line["stop/timeout"]) < 1), "not all of them");
     const goOn = async (name: string, transcript: string | null) => {
-      // A kill after the second step: the checkpoint of the first one is the newest.
-      await copyFolder(`${dir}/whole`, `${dir}/${name}`);
-      await Deno.remove(`${dir}/${name}/checkpoint-2`, { recursive: true });
-      const run = await Deno.readTextFile(`${dir}/${name}/run.json`);
-      await Deno.writeTextFile(`${dir}/${name}/run.json`, run.replace('"completed"', '"running"'));
-      if (transcript === null) await Deno.remove(`${dir}/${name}/transcript.jsonl`);
-      else await Deno.writeTextFile(`${dir}/${name}/transcript.jsonl`, transcript);
+      await copyKilled(`${dir}/whole`, `${dir}/${name}`, transcript);
       await at(name, true);
       return await hashOf(`${dir}/${name}`);
     };
@@ -203,16 +208,9 @@ test.inFolder("an agent's rows are trained on, and are the same after a kill", a
     for (const row of await completionsOf(`${dir}/whole`, 1)) {
       assert.deepEqual([row["turns"], row["stop"]], [2, "done"]);
     }
-    await copyFolder(`${dir}/whole`, `${dir}/killed`);
-    await Deno.remove(`${dir}/killed/checkpoint-2`, { recursive: true });
-    const state = await Deno.readTextFile(`${dir}/killed/run.json`);
-    await Deno.writeTextFile(`${dir}/killed/run.json`, state.replace('"completed"', '"running"'));
-    const lines = (await Deno.readTextFile(`${dir}/killed/transcript.jsonl`)).split("\n");
-    const second = lines.findIndex((line) => line.startsWith('{"step":1,"scene":"1"'));
-    await Deno.writeTextFile(
-      `${dir}/killed/transcript.jsonl`,
-      `${lines.slice(0, second + 5).join("\n")}\n{"step":1`,
-    );
+    const { lines, second } = await transcriptOf(`${dir}/whole`);
+    const kept = `${lines.slice(0, second + 5).join("\n")}\n{"step":1`;
+    await copyKilled(`${dir}/whole`, `${dir}/killed`, kept);
     assert.equal(await run("killed", true), whole);
   });
 });

@@ -55,8 +55,8 @@ Deno.test("an offline run holds header, run, history, summary and exit, in this 
 Deno.test("records of any size can be read back from their blocks", () =>
   withTracked((run) => {
     // From 32,377 on records are cut; from 32,389 and 32,633 on zeros fill up to 6 bytes.
-    for (const size of [32_365, 32_605, 70_000]) {
-      for (let more = 0; more < 40; more++) {
+    for (const [size, sizes] of [[32_365, 40], [32_605, 40], [70_000, 1]] as const) {
+      for (let more = 0; more < sizes; more++) {
         const config = { filling: "x".repeat(size + more) };
         const tracker = new WandbTracker({
           ...run,
