@@ -42,17 +42,19 @@ Deno.test("blocks whose scales need a search are as good as ggml's", () => {
 });
 
 Deno.test("written types agree with those that are read, and pieces with the whole", () => {
-  const values = Float32Array.from({ length: 2 ** 20 + 256 }, (_, i) => Math.sin(i * i));
-  const tensor = { name: "w", shape: [2 ** 12 + 1, 256] };
+  const all = Float32Array.from({ length: 2 ** 20 + 256 }, (_, i) => Math.sin(i * i));
   for (const type of WEIGHT_TYPES) {
+    // Types whose scales need a search take seconds for so many.
+    const values = /^q\d_k/.test(type) ? all.subarray(0, 512) : all;
+    const tensor = { name: "w", shape: [values.length / 256, 256] };
     const { id, weights, bytes, encode } = ENCODINGS[type], read = GGML_TYPES.get(id)!;
     const name = type.replace(/_m$/, "");
     assert.deepEqual([read.name.toLowerCase(), read.weights, read.bytes], [name, weights, bytes]);
     const pieces = [...encodePieces(type, tensor, values)];
-    assert.equal(pieces.length, 2);
-    const whole = encode(values);
+    assert.equal(pieces.length, values === all ? 2 : 1);
+    const whole = encode(values), last = pieces.at(-1)!;
     assert.equal(encodedBytes(type, values.length), whole.length);
-    assert.deepEqual(pieces[1], whole.slice(-pieces[1]!.length));
+    assert.deepEqual(last, whole.slice(-last.length));
     assert.deepEqual([...encodePieces(type, tensor, Float64Array.from(values))], pieces);
     const back = new Float32Array(256);
     read.widen(Uint8Array.from(whole.subarray(0, encodedBytes(type, 256))), back);

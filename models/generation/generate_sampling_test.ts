@@ -69,9 +69,13 @@ function draw(weights: number[], seed: number, counter: number[]): number {
   return weights.findIndex((w) => (sum += w) > target);
 }
 
-async function plainly(model: CausalLM, options: GenerateOptions): Promise<Completion[][]> {
+async function plainly(
+  model: CausalLM,
+  asked: readonly GenerateRequest[],
+  options: GenerateOptions,
+): Promise<Completion[][]> {
   const completions: Completion[][] = [];
-  for (const request of requests) {
+  for (const request of asked) {
     const group: Completion[] = [];
     for (let b = 0; b < request.n; b++) group.push(await plain(model, request, b, options));
     completions.push(group);
@@ -88,11 +92,12 @@ for (const [name, params] of RULES) {
     onEachDevice(async (device, exact) => {
       if (isEmulated(device) && name !== "all") return;
       const model = await randomModel(device, tinyConfig(true), { trainable: "none" });
-      const expected = await plainly(model, options),
-        found = await model.generate(requests, options);
+      const asked = isEmulated(device) ? requests.slice(1, 2) : requests;
+      const expected = await plainly(model, asked, options);
+      const found = await model.generate(asked, options);
       assert.deepEqual(withoutLogprobs(found), withoutLogprobs(expected));
       // Every rule has an effect here.
-      const unruled = await model.generate(requests, base);
+      const unruled = await model.generate(asked, base);
       const logprobs = sampledLogprobs(found), isPlain = Object.keys(params).length === 0;
       assert.equal(sampledLogprobs(unruled).join() === logprobs.join(), isPlain);
       assertWithin(logprobs, sampledLogprobs(expected), exact ? 1e-12 : 1e-5, name);

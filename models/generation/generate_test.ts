@@ -42,7 +42,7 @@ for (const [kind, how] of MODELS) {
   for (const [part, config] of TINY_MODELS) {
     Deno.test(`sampler and policy agree on log-probabilities, ${kind} with ${part}`, () =>
       onEachDevice(async (device, exact) => {
-        if (isEmulated(device) && config.architecture !== undefined) return;
+        if (isEmulated(device) && config !== TINY_MODELS[0]![1]) return;
         const model = await randomModel(device, config, how);
         for (const draw of DRAWS) {
           const completions = await model.generate(requests, { ...options, ...draw });
