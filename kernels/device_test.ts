@@ -8,9 +8,9 @@ import { createDevice } from "./mod.ts";
 import { createReferenceDevice } from "./devices/reference/device.ts";
 import { upload } from "./testing.ts";
 
-/** Also those with the kernels of another. */
+/** Also those with the kernels of another; each test has a device of its own, cards as well. */
 function onAll(sentence: string, check: (device: Device) => void | Promise<void>): void {
-  testOnEveryDevice(sentence, check, DEVICES);
+  testOnEveryDevice(sentence, check, DEVICES.map((device) => ({ ...device, isCard: false })));
 }
 
 onAll("a new tensor is filled with zeros, also in used memory", async (device) => {

@@ -15,7 +15,12 @@ import { createReferenceDevice } from "../devices/reference/device.ts";
 import type { Device } from "../device.ts";
 import type { HostArray } from "../tensor.ts";
 import { assertWithin, normals, sameBits, stream } from "../testing.ts";
-import { DEVICES, testOnEveryDevice } from "./devices_testing.ts";
+import {
+  DEVICES,
+  DEVICES_WITH_KERNELS,
+  testOnEveryDevice,
+  webgpuInParts,
+} from "./devices_testing.ts";
 import { execute } from "./runner_testing.ts";
 
 /** Four steps of bitsandbytes on a tensor of n elements, arrays in base64. */
@@ -184,7 +189,7 @@ testOnEveryDevice("a step equals the reference in float64", async (device) => {
     assertCodes(found.m, bytes(want.m), `${what}: m`);
     assertCodes(found.v, bytes(want.v), `${what}: v`);
   }
-});
+}, [...DEVICES_WITH_KERNELS, ...webgpuInParts(64 * BLOCK)]);
 
 Deno.test("a step has the same bits for every number of threads", async () => {
   const devices = DEVICES.filter(({ name }) => name.startsWith("wasm"));

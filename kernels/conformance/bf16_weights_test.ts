@@ -4,9 +4,10 @@ import { narrowBF16, widenBF16 } from "../../core/half_floats.ts";
 import { philox4x32 } from "../../core/philox.ts";
 import type { Device } from "../device.ts";
 import { normals, sameBits, stream } from "../testing.ts";
-import { testOnEveryDevice } from "./devices_testing.ts";
+import { DEVICES_WITH_KERNELS, testOnEveryDevice, webgpuInParts } from "./devices_testing.ts";
 import { execute } from "./runner_testing.ts";
 
+const DEVICES = [...DEVICES_WITH_KERNELS, ...webgpuInParts(256)];
 const SIZES = [0, 2, 6, 16, 18, 1022, 1024, 1026, 70_002];
 const KEY = { first: 4096, c1: 17, c2: 1, c3: 7 << 24, seedLow: 0xfedcba98, seedHigh: 3 };
 
@@ -41,7 +42,7 @@ testOnEveryDevice("stochastic rounding takes its bits from the counters", async 
     const { weight } = await round(device, x, false);
     assert.ok(sameBits(weight, wordsOf(expected)), `${n} elements`);
   }
-});
+}, DEVICES);
 
 testOnEveryDevice("Kahan's rounding keeps what the nearest leaves", async (device) => {
   for (const n of SIZES) {
@@ -51,7 +52,7 @@ testOnEveryDevice("Kahan's rounding keeps what the nearest leaves", async (devic
     assert.ok(sameBits(weight, wordsOf(nearest)), `${n} elements`);
     assert.ok(sameBits(rest, wordsOf(narrowBF16(left))), `rest of ${n} elements`);
   }
-});
+}, DEVICES);
 
 testOnEveryDevice("widening gives the weight, and adds the rest", async (device) => {
   for (const n of SIZES) {
@@ -64,4 +65,4 @@ testOnEveryDevice("widening gives the weight, and adds the rest", async (device)
       assert.ok(sameBits(found.get("out")!, expected), `${n} elements`);
     }
   }
-});
+}, DEVICES);

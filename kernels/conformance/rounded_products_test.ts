@@ -11,8 +11,8 @@ import { blockOf, WEIGHT_TYPES } from "../weights/types.ts";
 import { sameBits, stream } from "../testing.ts";
 import { headBackwardCases, headCases } from "./cases/head_testing.ts";
 import { matmulCases, productCase } from "./cases/matmul_testing.ts";
-import { casesFor, DEVICES, DEVICES_WITH_KERNELS } from "./devices_testing.ts";
-import { type Case, checkCase, execute, ofLargest } from "./runner_testing.ts";
+import { DEVICES_WITH_KERNELS, testCases, testOnEveryDevice } from "./devices_testing.ts";
+import { type Case, execute, ofLargest } from "./runner_testing.ts";
 
 /**
  * The logits' derivatives are rounded between the products of the backward. One near the middle of
@@ -46,13 +46,17 @@ function manyRows(): Case[] {
   ];
 }
 
-async function allCases(dtype: typeof TYPES[number]): Promise<Case[]> {
-  // The head's passes between its products are those in float32: few of its cases.
-  let shapes = 0;
-  const heads = [...headCases(), ...await headBackwardCases()]
+/** The head's passes between its products are those in float32: few of its cases. */
+let heads: Case[] | undefined;
+const fewHeads = async () =>
+  [...headCases(), ...await headBackwardCases()]
     .filter(({ args }) => !("mean" in args)).filter((_, i) => i % 7 === 0);
+
+async function allCases(dtype: typeof TYPES[number]): Promise<Case[]> {
+  let shapes = 0;
+  heads ??= await fewHeads();
   return [
-    ...matmulCases(() => shapes++ % 3 === 0).filter((_, i) => i % 5 === 0),
+    ...matmulCases(() => shapes++ % 3 === 0).filter((_, i) => i % 3 === 0),
     ...storedProducts(),
     ...manyRows(),
     ...heads.map((test) =>
@@ -66,36 +70,13 @@ async function allCases(dtype: typeof TYPES[number]): Promise<Case[]> {
   ];
 }
 
-const all: Partial<Record<typeof TYPES[number], Case[]>> = {};
-
-const tests = TYPES.flatMap((dtype) =>
-  DEVICES_WITH_KERNELS.map((device) => ({ dtype, ...device }))
-);
-
-for (const { dtype, name, create, sameBitsAs, isMissing } of tests) {
-  const sentence = `products in ${dtype} on ${name} agree with the float64 reference`;
-  Deno.test(sentence, { ignore: isMissing?.() ?? false }, async () => {
-    const device = await create();
-    const like = await DEVICES.find((other) => other.name === sameBitsAs)?.create();
-    device.computeDtype = dtype;
-    if (like !== undefined) like.computeDtype = dtype;
-    try {
-      const cases = all[dtype] ??= await allCases(dtype);
-      const some = device.adapter?.software ? cases.filter((_, i) => i % 9 === 0) : cases;
-      for (const test of casesFor(some, device)) {
-        const found = await checkCase(device, test);
-        if (like === undefined) continue;
-        for (const [argument, bits] of await execute(like, test)) {
-          const same = sameBits(bits, found.get(argument)!);
-          assert.ok(same, `${test.op} ${test.name}: ${argument} differs from ${sameBitsAs}`);
-        }
-      }
-      assert.equal(device.allocatedBytes, 0);
-    } finally {
-      device.close();
-      like?.close();
-    }
-  });
+for (const dtype of TYPES) {
+  testCases(
+    `products in ${dtype} agree with the float64 reference`,
+    { all: () => allCases(dtype), brief: (cases) => cases.filter((_, i) => i % 9 === 0) },
+    DEVICES_WITH_KERNELS,
+    dtype,
+  );
 }
 
 Deno.test("rounding to bfloat16: ties to even, and tiny magnitudes become zero", () => {
@@ -115,10 +96,9 @@ Deno.test("rounding to float16: ties to even, multiples of 2^-24, infinite from 
   assert.deepEqual([...roundF16([65520, -1e9, NaN])], [Infinity, -Infinity, NaN]);
 });
 
-for (const { name, create, isMissing } of DEVICES_WITH_KERNELS) {
-  const sentence = `every kind of number is rounded to float16 as the reference does on ${name}`;
-  Deno.test(sentence, { ignore: isMissing?.() ?? false }, async () => {
-    using device = await create();
+testOnEveryDevice(
+  "every kind of number is rounded to float16 as the reference does",
+  async (device) => {
     device.computeDtype = "float16";
     // Around every power of two, and between neighbours in binary16.
     const values = Float32Array.from({ length: 60 * 16 }, (_, i) => {
@@ -135,8 +115,8 @@ for (const { name, create, isMissing } of DEVICES_WITH_KERNELS) {
         assert.equal(found[i]! + 0, expected[i % n], `${values[i % n]}`);
       }
     }
-  });
-}
+  },
+);
 
 Deno.test("a row has the same bits in bfloat16 alone and among any other rows", async () => {
   using device = await createWasmDevice({ threads: 2 });

@@ -103,33 +103,32 @@ function eachShape(make: (name: string, layout: Layout, heads: Heads) => Case[])
   );
 }
 
-/** The forward of every shape, and with windows, caps and sinks; the names may have the heads. */
-function forwards(withHeads = false): Case[] {
-  const outputs = { out: outBound(0), lse: lseBound };
-  const variant = (groups: Groups, heads: Heads, what: string, more: object, steepness = 1) => {
-    const name = `${JSON.stringify(groups)}${withHeads ? `, heads ${heads}` : ""}, ${what}`;
-    const args = { ...forwardArgs(packLengths(groups), heads, steepness), ...more };
-    return testCase("attention", name, args, outputs);
-  };
+const OUTPUTS = { out: outBound(0), lse: lseBound };
+
+function variant(groups: Groups, heads: Heads, what: string, more: object, steepness = 1): Case {
+  const args = { ...forwardArgs(packLengths(groups), heads, steepness), ...more };
+  return testCase("attention", `${JSON.stringify(groups)}, heads ${heads}, ${what}`, args, OUTPUTS);
+}
+
+/** The forward of every shape, and with windows and caps. */
+function forwards(): Case[] {
   return [
     ...eachShape((name, layout, heads) => [
-      testCase("attention", name, forwardArgs(layout, heads, 1), outputs),
+      testCase("attention", name, forwardArgs(layout, heads, 1), OUTPUTS),
     ]),
     ...WINDOWED.map(([groups, heads, window]) =>
       variant(groups, heads, `window ${window}`, { window })
     ),
     ...CAPPED.map(([groups, heads, more]) => variant(groups, heads, "capped", more, 4)),
-    ...(withHeads
-      ? []
-      : SINKS.map(([groups, heads, more]) =>
-        variant(groups, heads, "sinks", { ...more, sinks: sinksOf(heads[0]) })
-      )),
   ];
 }
 
 export function attentionCases(): Case[] {
   return [
     ...forwards(),
+    ...SINKS.map(([groups, heads, more]) =>
+      variant(groups, heads, "sinks", { ...more, sinks: sinksOf(heads[0]) })
+    ),
     // Scores around ±60: e^score would overflow without the shift, and most weights underflow.
     testCase("attention", "steep", forwardArgs(packLengths(LAYOUTS[9]!), HEADS[3], 20), {
       out: outBound(80),
@@ -141,7 +140,7 @@ export function attentionCases(): Case[] {
 export async function attentionBackwardCases(): Promise<Case[]> {
   const device = createReferenceDevice({ float: "f64" });
   const cases: Case[] = [];
-  for (const test of forwards(true)) {
+  for (const test of forwards()) {
     const args = test.args as unknown as ReturnType<typeof forwardArgs>;
     const forward = await execute(device, test);
     const random = stream(`attention_backward ${test.name}`);
@@ -160,7 +159,7 @@ export async function attentionBackwardCases(): Promise<Case[]> {
     const { rows, heads, headDim } = args, { out, lse, dout } = backward;
     const ofSinks = { out, lse, dout, rows, heads, headDim, sinks: sinksOf(heads) };
     const dsinks = normals(random, heads);
-    cases.push(testCase("sinks_backward", test.name, { ...ofSinks, dsinks }, {
+    cases.push(testCase("sinks_backward", `${test.name}, sinks`, { ...ofSinks, dsinks }, {
       dsinks: ofLargest(),
     }));
     const nothing = { ...backward, dout: zeros(args.q.length) };

@@ -1,36 +1,12 @@
-/**
- * The fused head on the GPU with tensors beyond one binding, so that every tensor is divided; so is
- * the table of an embedding.
- */
+/** The fused head on the GPU with weights beyond one binding, and its memory. */
 import assert from "node:assert/strict";
-import { headBackwardCases, headCases } from "../../conformance/cases/head_testing.ts";
-import { type Case, checkCase } from "../../conformance/runner_testing.ts";
+import { checkCase } from "../../conformance/runner_testing.ts";
 import {
   storedGatherCase,
   storedHeadCases,
 } from "../../conformance/cases/stored_weights_testing.ts";
 import { normals, stream, upload } from "../../testing.ts";
 import { testOnWebgpu } from "../../devices/webgpu/testing.ts";
-
-/** Room for 64 rows of 64 logits: both rows and tokens are divided into chunks. */
-const LIMITS = { bindingElements: 4096 };
-
-/** The cases with more rows or more tokens than a chunk has, some with both. */
-function large(cases: Case[]): Case[] {
-  const picked = cases.filter(({ name }) =>
-    ["pairs [8,1,1,1,0,2,1], vocab 1025, d 33", "530 rows", "sharp"].some((x) => name.startsWith(x))
-  );
-  assert.ok(picked.length > 3);
-  return picked;
-}
-
-testOnWebgpu("the head of tensors beyond one binding", LIMITS, async (device) => {
-  for (const test of large(headCases())) await checkCase(device, test);
-});
-
-testOnWebgpu("the head's backward of tensors beyond one binding", LIMITS, async (device) => {
-  for (const test of large(await headBackwardCases())) await checkCase(device, test);
-});
 
 /** Room for 64 rows of 256 logits: the smallest parts that weights in blocks are divided into. */
 testOnWebgpu("stored weights beyond one binding", { bindingElements: 2 ** 14 }, async (device) => {
