@@ -44,10 +44,12 @@ testOnEveryDevice(
   CPUS,
 );
 
+let cases: Case[] | undefined;
+
 testOnEveryDevice(
   "attention to rounded keys has the bits of floats that are rounded",
   async (device) => {
-    for (const test of casesFor(attentionDecodeCases(), device)) {
+    for (const test of casesFor(cases ??= attentionDecodeCases(), device)) {
       const inFloats: Record<string, HostArray> = {}, inHalves: Record<string, HostArray> = {};
       for (const name of ["prefixK", "prefixV", "branchK", "branchV"]) {
         const halves = narrowBF16((test.args as Record<string, Float32Array>)[name]!);

@@ -2,9 +2,10 @@
  * Cases of a decoding layer, with sizes around its blocks of branches, register tiles and panels.
  */
 import { BRANCH } from "../../ops/attention_decode/spec.ts";
-import { packedLength, PANEL } from "../../ops/matmul/spec.ts";
+import { packedLength } from "../../ops/matmul/spec.ts";
 import { normals, stream } from "../../testing.ts";
 import { type Case, ofLargest, testCase } from "../runner_testing.ts";
+import { inPanels } from "./matmul_testing.ts";
 
 /** [branches, d, f, heads, kvHeads, headDim] */
 const SHAPES = [
@@ -23,16 +24,6 @@ const PROMPTS = [[0, 11], [11, 12], [12, 45]] as const;
  * prompt begins with the same rows as the one before it.
  */
 const PACKED_PROMPTS = [[0, 11], [16, 17], [32, 64], [64, 97], [112, 208], [208, 325]] as const;
-
-/** Packs [rows, k] into the layout of pack_weight. */
-function packed(rows: Float32Array, k: number): Float32Array {
-  const out = new Float32Array(packedLength(rows.length / k, k));
-  rows.forEach((value, i) => {
-    const row = Math.floor(i / k), panel = Math.floor(row / PANEL);
-    out[(panel * k + i % k) * PANEL + row % PANEL] = value;
-  });
-  return out;
-}
 
 /** The begin of the previous prompt, and the number of rows that both prompts share. */
 function sharedPrefix(
@@ -110,7 +101,7 @@ function casesOf(prompts: readonly (readonly [number, number])[], packs: boolean
       cacheRow,
       branches,
       prefixK,
-      ...(packs ? { packedPrefixK: packed(prefixK, kv) } : {}),
+      ...(packs ? { packedPrefixK: inPanels(prefixK, promptRows, kv) } : {}),
       prefixV,
       branchK: normals(random, count * MAX_NEW * kv),
       branchV: normals(random, count * MAX_NEW * kv),

@@ -10,7 +10,6 @@ const SHAPES = [
   [3, 0],
   // Large enough for several threads; a block number above 2^16.
   [301, 300],
-  [1, 300_001],
   [1, COLUMNS],
 ] as const;
 

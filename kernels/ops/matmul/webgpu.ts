@@ -54,7 +54,7 @@ export const matmulWebgpu: WebgpuOp<MatmulArgs> = (args, ctx) => {
  * Computes the product with the given kernel, which must support it; tiles support every product.
  * @param isOperand whether a is the argument itself, not its activations in bytes
  */
-export function matmulWith(
+function matmulWith(
   shape: Choice,
   args: MatmulArgs,
   ctx: WebgpuContext,

@@ -128,7 +128,7 @@ function supportsVector({ m, transA, transB = false }: MatmulArgs): boolean {
 }
 
 /** The name of a kernel, for {@link kernelNamed}. */
-function kernelName(choice: Choice): string {
+export function kernelName(choice: Choice): string {
   if (typeof choice === "string") return choice;
   if (isVector(choice)) {
     const { threads, columns } = choice;
