@@ -42,8 +42,8 @@ function check(name: string, ...args: string[]): PlannedJob {
  * gradients are checked on the reference device.
  */
 const runsWasm = (path: string) =>
-  !/gradients|units/.test(path) &&
-  /^kernels\/(?:devices\/weight_loader|.*\/wasm|conformance\/)/.test(path);
+  !/gradients|units|limits/.test(path) &&
+  /^kernels\/(?:devices\/(?:weight_loader|wasm\/recording)|ops\/.*\/wasm|conformance\/)/.test(path);
 
 export function tests(
   name: string,
@@ -181,21 +181,28 @@ export function fullPlan(): PlannedJob[] {
     { ...tests("a real SLURM", SLURM), waits: true },
     { ...tests("jobs and ranks", [`--ignore=${SLURM}`, "tests/jobs/"]), waits: true },
     { ...tests("the executable", [EXECUTABLE]), needsExecutable: true },
-    tests("conformance of the kernels", ["kernels/conformance/"]),
+    // They share the pipelines of one emulated card, too.
+    { ...tests("conformance of the kernels", []), together: testFiles("kernels/conformance") },
     tests("the commands of the pages", [PAGES_TEST]),
     // They share what they import, and the pipelines of one emulated card.
     { ...tests("models on each device", []), together: onEachDevice },
     tests("models", [`--ignore=${onEachDevice}`, "models/"]),
     tests("commands", ["tests/commands/"]),
     { ...tests("training", []), together: testFiles("training") },
-    tests("the other kernels", ["--ignore=kernels/conformance/", "kernels/"]),
+    {
+      ...tests("the other kernels", []),
+      together: testFiles("kernels").filter((path) => !path.startsWith("kernels/conformance/")),
+    },
     tests("across rooms", [`--ignore=${own}`, "tests/"]),
-    tests(
-      "kernels with bounds checks",
-      testFiles("kernels").filter(runsWasm),
-      { RGX_TEST_WEBGPU: "off", RGX_TEST_REFERENCE: "off", RGX_NATIVE: "0", RGX_TEST_STEP: "4" },
-      SAFE_V8_FLAGS,
-    ),
+    {
+      ...tests(
+        "kernels with bounds checks",
+        [],
+        { RGX_TEST_WEBGPU: "off", RGX_TEST_REFERENCE: "off", RGX_NATIVE: "0", RGX_TEST_STEP: "4" },
+        SAFE_V8_FLAGS,
+      ),
+      together: testFiles("kernels").filter(runsWasm),
+    },
     {
       ...tests("the categories of tasks, data", []),
       together: testFiles("tasks/categories", "data"),
