@@ -117,7 +117,7 @@ export function casesFor(
 const cards = new Map<string, Device>();
 globalThis.addEventListener("unload", () => cards.forEach((card) => card.close()));
 
-/** Calls `work` with a device, which is closed afterwards, or with the card of this file's tests. */
+/** One of each kind for all tests of a file: an emulated card compiles its kernels for minutes. */
 async function withDevice<T>(
   { name, create, isCard = false }: DeviceUnderTest,
   work: (device: Device) => T | Promise<T>,
