@@ -22,10 +22,14 @@ interface Taken {
   weights: Uint8Array | null;
 }
 
-/** Runs a configuration with completions of maximum length, which the plan assumes. */
+/**
+ * Runs a configuration with completions of maximum length, which the plan assumes.
+ * @param isMeasured whether its speed is measured before it begins, which takes some seconds
+ */
 async function take(
   config: RunConfig,
   options: { availableBytes?: number; phases?: "sft" } = {},
+  isMeasured = false,
 ): Promise<Taken> {
   using device = await createDevice("wasm", { threads: 2 });
   return await withFolder(async (dir) => {
@@ -44,7 +48,7 @@ async function take(
       eosIds: [],
       ...(options.phases && { phases: options.phases }),
     });
-    await trainer.estimateSeconds();
+    if (isMeasured) await trainer.estimateSeconds();
     const summary = await trainer.run();
     const weights = await weightsOf(`${dir}/run`).catch(() => null);
     parts.model.dispose();
@@ -100,7 +104,8 @@ const CASES: Record<string, () => RunConfig | Promise<RunConfig>> = {
 
 for (const [what, config] of Object.entries(CASES)) {
   Deno.test(`the measured peak is within 10 % of the plan: ${what}`, async () => {
-    assertPlanned(await take(await config()));
+    const isMeasured = what === "the quickstart" || what === "activations of sampling";
+    assertPlanned(await take(await config(), {}, isMeasured));
   });
 }
 
@@ -114,7 +119,7 @@ Deno.test("the supervised part alone does not take more than its plan", async ()
 });
 
 Deno.test("the measured peak is within 10 % of the plan: kinds of full fine-tuning", async () => {
-  const init = initOf(192, 512, 6);
+  const init = initOf(192, 512, 3);
   const taken = [];
   for (
     const [model, kind] of [
@@ -134,7 +139,7 @@ Deno.test("the measured peak is within 10 % of the plan: kinds of full fine-tuni
     taken.push(run.measured);
   }
   // A quarter of the moments; then half of the weights and of the reference.
-  assert.ok(taken[1]! < taken[0]! - 12e6 && taken[2]! < taken[1]! - 12e6, `${taken}`);
+  assert.ok(taken[1]! < taken[0]! - 6e6 && taken[2]! < taken[1]! - 6e6, `${taken}`);
 });
 
 Deno.test("the measured peak is within 10 % of the plan: long completions, activations recomputed", async () => {
@@ -153,16 +158,16 @@ Deno.test("the measured peak is within 10 % of the plan: long completions, activ
   assertPlanned(tight);
   assert.ok(tight.planned < 0.9 * roomy.planned, `${tight.planned} ${roomy.planned}`);
   assert.deepEqual(tight.weights, roomy.weights);
-  const kept = { ...config.training, gradient_checkpointing: false };
-  const { recompute } = await take({ ...config, training: { ...kept, max_steps: 1 } }, {
-    availableBytes: 1.9 * roomy.planned,
-  });
-  assert.equal(recompute, false);
+  using device = await createDevice("wasm", { threads: 1 });
+  const kept = { ...config, training: { ...config.training, gradient_checkpointing: false } };
+  const { model } = await assemble(kept, device, { availableBytes: 1.9 * roomy.planned });
+  assert.equal(model.sizes.recompute, false);
+  model.dispose();
 });
 
 Deno.test("a model that does not fit is refused before it is created", async () => {
   const { model } = tinyRunConfig("");
-  const huge = { hidden_size: 16_384, intermediate_size: 65_536, num_hidden_layers: 64 };
+  const huge = { hidden_size: 16_384, intermediate_size: 262_144, num_hidden_layers: 8 };
   using device = await createDevice("wasm", { threads: 1 });
   const config = tinyRunConfig("", { model: { init: { ...model.init!, ...huge } } });
   await assert.rejects(

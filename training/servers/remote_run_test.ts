@@ -61,20 +61,28 @@ Deno.test("a prompt that a server fails on goes to another one, with the same bi
     assert.ok(warningsOf(finished).some((text) => /is down \(500: out of luck\)/.test(text)));
   }));
 
-Deno.test("without a server the run stops with a checkpoint, and goes on to the same bits", () =>
-  withServers(async ({ start, run, outcome, alone }) => {
-    const server = await start();
-    const served = openai([server.url], { server_timeout: 0.05 });
-    server.before = () => server.requests.length < 10 ? null : failure(503, "shutting down");
-    const stopped = await run("served", served);
-    assert.equal(stopped.summary.status, "stopped");
-    assert.ok(warningsOf(stopped).some((text) => /no server of generation.base_url/.test(text)));
-    assert.ok(stopped.summary.checkpoint !== null);
-    server.before = () => null;
-    const finished = await run("served", served, { resume: true });
-    assert.equal(finished.summary.status, "completed");
-    assert.deepEqual(await outcome("served"), await alone());
-  }));
+/** How the only server fails from its tenth request on, and what the run says. */
+const OUTAGES: [what: string, answer: () => Response, said: RegExp][] = [
+  ["is down", () => failure(503, "shutting down"), /no server of generation.base_url/],
+  ["refuses", () => failure(401, "who are you?"), /no server .* is left \(.*who are you\?/],
+];
+
+for (const [what, answer, said] of OUTAGES) {
+  Deno.test(`when the last server ${what}, the run stops with a checkpoint and goes on later`, () =>
+    withServers(async ({ start, run, outcome, alone }) => {
+      const server = await start(), served = openai([server.url], { server_timeout: 0.05 });
+      server.before = (path) =>
+        path === "/v1/completions" && server.requests.length >= 10 ? answer() : null;
+      const stopped = await run("served", served);
+      assert.equal(stopped.summary.status, "stopped");
+      assert.ok(warningsOf(stopped).some((text) => said.test(text)));
+      assert.ok(stopped.summary.checkpoint !== null);
+      server.before = () => null;
+      const finished = await run("served", served, { resume: true });
+      assert.equal(finished.summary.status, "completed");
+      assert.deepEqual(await outcome("served"), await alone());
+    }));
+}
 
 Deno.test("another server gets adapters by path, and the loss is corrected for it", () =>
   withServers(async ({ at, start, run, outcome }) => {
@@ -130,24 +138,6 @@ Deno.test("a server that comes back with other weights is left out, with the sam
         /differ from the trainer.* without this server/.test(text)
       ),
     );
-  }));
-
-Deno.test("when no server is left, the run stops with a checkpoint and goes on later", () =>
-  withServers(async ({ start, run, outcome, alone }) => {
-    const server = await start();
-    server.before = (path) =>
-      path === "/v1/completions" && server.requests.length >= 10
-        ? failure(401, "who are you?")
-        : null;
-    const stopped = await run("served", openai([server.url]));
-    assert.equal(stopped.summary.status, "stopped");
-    assert.ok(stopped.summary.checkpoint !== null);
-    assert.ok(
-      warningsOf(stopped).some((text) => /no server .* is left \(.*who are you\?/.test(text)),
-    );
-    server.before = () => null;
-    await run("served", openai([server.url]), { resume: true });
-    assert.deepEqual(await outcome("served"), await alone());
   }));
 
 /** Completions with log-probabilities that the trained model does not have. */
