@@ -25,8 +25,11 @@ export function rgxProgram(args: readonly string[], safe = false): string[] {
   return [Deno.execPath(), "run", "-A", "--no-check", flags, main, ...args];
 }
 
-/** No colours, and no job: the tests themselves may run in one. */
-const ENVIRONMENT = { NO_COLOR: "1", COLUMNS: "80", SLURM_JOB_ID: "" };
+/**
+ * No colours, and no job: the tests themselves may run in one. One thread, since models of the
+ * tests are so small that another one mostly waits.
+ */
+const ENVIRONMENT = { NO_COLOR: "1", COLUMNS: "80", SLURM_JOB_ID: "", RGX_NUM_THREADS: "1" };
 
 /** Runs another program to its end, without colours, and asserts that it ends with 0. */
 export async function runs(
@@ -274,7 +277,7 @@ model:
       num_key_value_heads: 1, initializer_range: 0.2 }
 data: { num_examples: 64 }
 rewards: [{ name: correctness }, { name: format_answer, weight: 0.5 }]
-sft: { max_steps: 30, per_device_train_batch_size: 16, learning_rate: 3.0e-2, warmup_steps: 2 }
+sft: { max_steps: 8, per_device_train_batch_size: 16, learning_rate: 6.0e-2, warmup_steps: 2 }
 eval: { num_examples: 8 }
 training:
   per_device_train_batch_size: 16

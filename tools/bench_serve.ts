@@ -148,7 +148,9 @@ async function serving(
   args: readonly string[],
   work: (url: string) => Promise<void>,
 ): Promise<void> {
-  const child = spawnRgx(["serve", model, "--port", "0", ...args]);
+  const child = spawnRgx(["serve", model, "--port", "0", ...args], {
+    env: { RGX_NUM_THREADS: Deno.env.get("RGX_NUM_THREADS") ?? "" },
+  });
   const reader = child.stdout.pipeThrough(new TextDecoderStream()).getReader();
   const errors = new Response(child.stderr).text();
   try {

@@ -1,7 +1,7 @@
 /** The command line in general: version, help, and mistakes in arguments and configurations. */
 import assert from "node:assert/strict";
 import { test } from "../../core/testing.ts";
-import { refuses, rgx, runs, succeeds } from "../support.ts";
+import { refuses, rgx, succeeds } from "../support.ts";
 
 Deno.test("--version prints name, version, deno and v8 on stdout", async () => {
   const { out, err } = await succeeds(["--version"]);
@@ -11,25 +11,13 @@ Deno.test("--version prints name, version, deno and v8 on stdout", async () => {
 
 Deno.test("every command has help with examples, in 80 columns", async () => {
   const commands =
-    "train,sft,tasks,tasks list,tasks show,tasks sample,tasks export,score,generate,logprobs," +
-    "export,convert,pull,upload,bench,eval,plot,curves,report,dashboard,slurm,slurm bench,jobs,config,config show," +
-    "licenses," +
-    "config check,doctor,init,sweep,rescore,serve,chat,rewards list,rewards show,rewards test";
-  const names = commands.split(",");
-  // One process prints all of them, because starting one takes a moment.
-  const program = `
-    const { runCli } = await import(${
-    JSON.stringify(new URL("../../cli/program.ts", import.meta.url).href)
-  });
-    for (const name of ${JSON.stringify(names)}) {
-      if (await runCli([...name.split(" "), "--help"]) !== 0) throw new Error(name);
-      console.log("\\f");
-    }`;
-  const { out } = await runs([Deno.execPath(), "eval", program]);
-  const pages = out.split("\f\n").slice(0, -1);
-  assert.equal(pages.length, names.length);
-  for (const [i, page] of pages.entries()) {
-    assert.ok(page.startsWith(`Usage: rgx ${names[i]} `), page);
+    "train,sft,dpo,tasks,tasks list,tasks show,tasks sample,tasks export,score,generate,logprobs," +
+    "export,convert,pull,upload,bench,eval,plot,curves,report,watch,dashboard,slurm,slurm bench," +
+    "jobs,config,config list,config show,config check,licenses,doctor,init,sweep,rescore,serve," +
+    "chat,rewards list,rewards show,rewards test,env check,env play,env serve,env replay,env new";
+  for (const name of commands.split(",")) {
+    const { out: page } = await succeeds([...name.split(" "), "--help"]);
+    assert.ok(page.startsWith(`Usage: rgx ${name} `), page);
     assert.ok(page.includes("Examples:"), page);
     assert.ok((page.match(/^ {2}\$ /gm) ?? []).length >= 2, page);
     for (const line of page.split("\n")) assert.ok(line.length <= 80, line);

@@ -15,12 +15,10 @@ test.inFolder("a finished run keeps the record of what it was trained with; more
   const config = await read("config.yaml"), card = await read("README.md");
   assert.match(card, /learning rate 0\.0\d/);
 
-  for (let again = 0; again < 2; again++) {
-    const said = await run("run", "--resume", "training.learning_rate=0.5");
-    assert.match(said, /run\/checkpoint-4 was made with: training\.learning_rate\. All 4 steps/);
-    assert.equal(await read("config.yaml"), config);
-    assert.equal(await read("README.md"), card);
-  }
+  const said = await run("run", "--resume", "training.learning_rate=0.5");
+  assert.match(said, /run\/checkpoint-4 was made with: training\.learning_rate\. All 4 steps/);
+  assert.equal(await read("config.yaml"), config);
+  assert.equal(await read("README.md"), card);
   assert.doesNotMatch(await run("run", "--resume"), /differs/);
 
   await Deno.mkdir(`${cwd}/elsewhere`);

@@ -28,7 +28,7 @@ model: { init: null, model_name_or_path: ./warm }
 sft: null
 eval: { num_examples: 0 }
 lora: { r: 4, lora_alpha: 8, target_modules: [q_proj, v_proj, down_proj] }
-training: { max_steps: 60, save_steps: 20, learning_rate: 1.0e-2, logging_steps: 1 }
+training: { max_steps: 30, save_steps: 10, learning_rate: 1.0e-2, logging_steps: 1 }
 `;
 const ON_CPU = ["--device", "wasm", "--threads", "1", "--quiet"];
 
@@ -103,7 +103,7 @@ Deno.test("a teacher behind rgx serve teaches what it would in the trainer's pro
     const server = await serve(`${cwd}/warm`), at = `teacher.base_url=${server.url}`;
     const strange = await serve(goldenPath("models/tinystories-656k"));
     try {
-      for (const [beta, count] of [[1, 1], [0.5, 1], [0, 3]]) {
+      for (const [beta, count] of [[0.5, 1], [0, 3]]) {
         const how = [`teacher.beta=${beta}`, `teacher.top_k=${count}`];
         const here = train(`here${beta}`, "teacher.model_name_or_path=warm", ...how);
         await succeeds(here, { cwd });
@@ -120,7 +120,7 @@ Deno.test("a teacher behind rgx serve teaches what it would in the trainer's pro
             assert.ok(Math.abs(a - b) < 1e-4 * Math.max(1, a), `beta ${beta}, ${name}: ${a}, ${b}`);
           }
         });
-        assert.ok(Number(one[0]!["teacher/divergence"]) > 0.1);
+        assert.ok(Number(one[0]!["teacher/divergence"]) > 0.01);
       }
       const tokens = /teacher\.base_url: .* has other tokens: .* the student's \d+/;
       await refuses([[train("other", `teacher.base_url=${strange.url}`), tokens]], { cwd });

@@ -17,7 +17,7 @@ import {
   tinyConfig,
 } from "../support.ts";
 
-const FAST = ["training.save_steps=10", "--quiet", "--threads", "1"];
+const FAST = ["training.save_steps=10", "--quiet"];
 
 /** trainer_state.json without the clock. */
 async function trainerState(run: string) {
@@ -30,28 +30,28 @@ const weights = (run: string) => Deno.readFile(`${run}/model.safetensors`);
 
 test.inFolder("rgx sft trains on worked answers between two evaluations and writes a model", async (folder) => {
   const config = await tinyConfig(folder), run = `${folder}/run`;
-  const done = await succeeds(argv`sft ${config} --output-dir ${run} --json --threads 1`);
-  assert.match(done.err, /evaluation on 8 held-out problems, 30 supervised steps, the same/);
+  const done = await succeeds(argv`sft ${config} --output-dir ${run} --json`);
+  assert.match(done.err, /evaluation on 8 held-out problems, 8 supervised steps, the same/);
   assert.match(done.err, /rgx train .*config\.yaml --resume/);
   const summary = JSON.parse(lines(done.out).at(-1)!);
   const { status, steps, tokens_generated, eval_before, eval_after, checkpoint } = summary;
-  assert.deepEqual([status, steps, tokens_generated], ["completed", 30, 0]);
+  assert.deepEqual([status, steps, tokens_generated], ["completed", 8, 0]);
   assert.deepEqual([eval_before.total, eval_after.total], [8, 8]);
-  assert.match(checkpoint, /warm-start\/checkpoint-30$/);
-  const metrics = await readMetrics(run), thirty = Array.from({ length: 30 }, (_, i) => i + 1);
+  assert.match(checkpoint, /warm-start\/checkpoint-8$/);
+  const metrics = await readMetrics(run), eight = Array.from({ length: 8 }, (_, i) => i + 1);
   assert.deepEqual(
     metrics.map(({ split, step }) => [split, step]),
-    [["eval", 0], ...thirty.map((step) => ["sft", step]), ["eval", 30], ["final", 30]],
+    [["eval", 0], ...eight.map((step) => ["sft", step]), ["eval", 8], ["final", 8]],
   );
   const losses = metrics.filter(({ split }) => split === "sft").map(({ loss }) => loss as number);
   assert.ok(losses.at(-1)! < losses[0]!);
-  const mean = losses.reduce((a, b) => a + b) / 30;
+  const mean = losses.reduce((a, b) => a + b) / 8;
   assert.ok(Math.abs((metrics.at(-1)!["train_loss"] as number) - mean) < 1e-9);
   const state = JSON.parse(await Deno.readTextFile(`${run}/trainer_state.json`));
   const { global_step, max_steps, epoch, train_batch_size, num_input_tokens_seen } = state;
-  assert.deepEqual([global_step, max_steps, epoch, train_batch_size], [30, 30, 30 / 4, 16]);
+  assert.deepEqual([global_step, max_steps, epoch, train_batch_size], [8, 8, 8 / 4, 16]);
   assert.equal(num_input_tokens_seen, metrics.at(-3)!["num_tokens"]);
-  assert.deepEqual(state.log_history.map(({ step }: Line) => step), [0, ...thirty, 30]);
+  assert.deepEqual(state.log_history.map(({ step }: Line) => step), [0, ...eight, 8]);
   const files = namesIn(run);
   for (const name of ["model.safetensors", "config.json", "tokenizer.json", "config.yaml"]) {
     assert.ok(files.includes(name), name);
@@ -80,8 +80,9 @@ test.inFolder("rgx train continues after rgx sft as if it had done both; the rev
 test.inFolder("rgx sft accepts sizes that only GRPO refuses", async (folder) => {
   const config = await tinyConfig(folder), output = ["--output-dir", `${folder}/run`];
   // 6 does not divide 16, and 4096 steps per generation need more problems than there are.
-  for (const size of ["training.num_generations=6", "training.steps_per_generation=4096"]) {
-    await succeeds(argv`sft ${config} ${size} sft.max_steps=2 ${FAST} ${output} --force`);
+  const sizes = ["training.num_generations=6", "training.steps_per_generation=4096"];
+  await succeeds(argv`sft ${config} ${sizes} sft.max_steps=2 ${FAST} ${output}`);
+  for (const size of sizes) {
     const refused = await rgx(["train", config, size, ...FAST, ...output, "--resume"]);
     assert.notEqual(refused.code, 0, size);
     assertClean(refused);

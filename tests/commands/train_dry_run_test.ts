@@ -58,7 +58,7 @@ test.inFolder("a dry run with --json prints the plan as one document, and writes
   assert.deepEqual(planned, {
     output_dir: run,
     status: "planned",
-    steps: 34,
+    steps: 12,
     trainable_parameters: parameters,
     train_problems: 64,
     held_out_problems: 8,

@@ -69,27 +69,20 @@ test.inFolder("all flags of the recipe: rewards, tracking, evaluated problems an
   assert.match(await Deno.readTextFile(`${run}/report.html`), /<\/html>/);
 });
 
-test.inFolder("the recipe runs on a file, without tracking and evaluation, and in 4 bits", async (folder) => {
+test.inFolder("the recipe runs on a file, without tracking and evaluation", async (folder) => {
   const problems = lines(await Deno.readTextFile(`${DATA}/train.jsonl`)).slice(0, 60);
   const filename = `${folder}/some.jsonl`;
   await Deno.writeTextFile(filename, problems.join("\n"));
-  const train = async (name: string, ...more: string[]) => {
-    const run = `${folder}/${name}`;
-    const { out } = await succeeds(
-      argv`train gsm8k --model-name ${MODEL} --max-steps=1 --json --no-trackio --skip-evaluation
-          --gradient-accumulation-steps=2 --output-dir=${run} data.dataset_name=${filename} ${SHORT}
-          ${more}`,
-      { env: { TRACKIO_DIR: `${folder}/trackio` } },
-    );
-    const { eval_before, eval_after } = JSON.parse(lines(out).at(-1)!);
-    assert.deepEqual([eval_before, eval_after], [null, null]);
-    return (await readMetrics(run)).find(({ split }) => split === "train")!;
-  };
-  const quantised = await train("nf4"), stored = await train("f32", "load_in_4bit=false");
-  assert.equal(typeof quantised["rewards/check_answer_correctness/mean"], "number");
-  // The model is the same, but its weights are rounded, so the entropy differs a little.
-  const [a, b] = [quantised, stored].map(({ entropy }) => entropy as number);
-  assert.ok(a !== b && Math.abs(a! / b! - 1) < 0.5, `entropies ${a} and ${b}`);
+  const { out } = await succeeds(
+    argv`train gsm8k --model-name ${MODEL} --max-steps=1 --json --no-trackio --skip-evaluation
+        --gradient-accumulation-steps=2 --output-dir=${folder}/run data.dataset_name=${filename}
+        ${SHORT}`,
+    { env: { TRACKIO_DIR: `${folder}/trackio` } },
+  );
+  const { eval_before, eval_after } = JSON.parse(lines(out).at(-1)!);
+  assert.deepEqual([eval_before, eval_after], [null, null]);
+  const step = (await readMetrics(`${folder}/run`)).find(({ split }) => split === "train")!;
+  assert.equal(typeof step["rewards/check_answer_correctness/mean"], "number");
   await assert.rejects(Deno.stat(`${folder}/trackio`), Deno.errors.NotFound);
 });
 

@@ -19,7 +19,7 @@ type Case = readonly [args: readonly string[], ...lines: RegExp[]];
 const PLAN = [
   /^prompts {3}rgx's own questions, without rgx's instruction about the answer's form \(.*\)$/,
   /^memory {4}.* planned of .*: .*$/,
-  /^plan {6}30 supervised steps, evaluation on 8 .*, the same evaluation again$/,
+  /^plan {6}8 supervised steps, evaluation on 8 .*, the same evaluation again$/,
 ];
 
 /** In a folder with tiny.yaml. */
