@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { createDataset, registerTask, scoreAnswer, type Task } from "../../mod.ts";
 import { curriculumConfig } from "../../tasks/curriculum/levels.ts";
-import { validateTaskConfig } from "../../tasks/registry.ts";
+import { unregisterTask, validateTaskConfig } from "../../tasks/registry.ts";
 import { root } from "../support.ts";
 
 /**
@@ -44,4 +44,5 @@ Deno.test("the example in docs/adding-a-task.md is a task that works", async () 
   }
   assert.match(validateTaskConfig(task.name, { min_digits: 0 })[0]!, /^min_digits: .*found 0/);
   assert.deepEqual(validateTaskConfig(task.name, { min_digits: 7 }).length, 1);
+  unregisterTask(task);
 });

@@ -208,14 +208,13 @@ export function outputsOf(shell: string): string[] {
 }
 
 /**
- * The first command of each name is a process of its own, and so are servers. Others have one
- * process together (`command_host.ts`): most take less time than the start of a process.
+ * Servers and ranks are processes of their own. Other commands have one process together
+ * (`command_host.ts`): most take less time than the start of a process.
  */
 const RGX = `#!/bin/sh
 case " $* " in
   *" serve "* | *" dashboard "* | *" --serve "* | *" --ranks "*) exec MAIN "$@" ;;
 esac
-mkdir "FOLDER/begun/$1" 2>/dev/null && exec MAIN "$@"
 exec CLIENT "$@"
 `;
 
@@ -225,8 +224,6 @@ export async function writeProgram(folder: string): Promise<void> {
   const words = (program: readonly string[]) => program.map((word) => `"${word}"`).join(" ");
   const main = rgxProgram([]);
   await Deno.mkdir(`${folder}/bin`, { recursive: true });
-  await Deno.mkdir(`${folder}/begun`);
-  const text = RGX.replaceAll("MAIN", words(main)).replace("FOLDER", folder)
-    .replaceAll("CLIENT", words(main.with(-1, client)));
+  const text = RGX.replace("MAIN", words(main)).replace("CLIENT", words(main.with(-1, client)));
   await Deno.writeTextFile(`${folder}/bin/rgx`, text, { mode: 0o755 });
 }

@@ -187,13 +187,11 @@ class Reader {
   }
 
   async #runOne(shell: string): Promise<Result> {
-    const [, ...args] = shell.split(" "), begun = `${this.folder}/begun/${args[0]}`;
-    const needsShell = !PLAIN.test(shell) || !await Deno.stat(begun).then(() => true, () => false);
-    if (!needsShell) {
-      const env = { ...Deno.env.toObject(), ...this.#env };
-      return await askHost({ args, input: "", env, cwd: this.folder });
+    if (!PLAIN.test(shell)) {
+      return (await runCommand(["sh", "-c", shell], { cwd: this.folder, env: this.#env }))!;
     }
-    return (await runCommand(["sh", "-c", shell], { cwd: this.folder, env: this.#env }))!;
+    const [, ...args] = shell.split(" "), env = { ...Deno.env.toObject(), ...this.#env };
+    return await askHost({ args, input: "", env, cwd: this.folder });
   }
 
   /** Starts a server, in place of the one that has this port. */

@@ -187,13 +187,16 @@ export function fullPlan(): PlannedJob[] {
     // They share what they import, and the pipelines of one emulated card.
     { ...tests("models on each device", []), together: onEachDevice },
     tests("models", [`--ignore=${onEachDevice}`, "models/"]),
-    tests("commands", ["tests/commands/"]),
+    { ...tests("commands", []), together: testFiles("tests/commands", "cli") },
     { ...tests("training", []), together: testFiles("training") },
     {
       ...tests("the other kernels", []),
       together: testFiles("kernels").filter((path) => !path.startsWith("kernels/conformance/")),
     },
-    tests("across rooms", [`--ignore=${own}`, "tests/"]),
+    {
+      ...tests("across rooms", []),
+      together: testFiles("tests").filter((path) => !own.some((one) => path.startsWith(one))),
+    },
     {
       ...tests(
         "kernels with bounds checks",
@@ -218,8 +221,8 @@ export function fullPlan(): PlannedJob[] {
       together: testFiles("bench", "reports", "serve"),
     },
     {
-      ...tests("core, hub, cluster, cli", []),
-      together: testFiles("core", "hub", "cluster", "cli"),
+      ...tests("core, hub, cluster", []),
+      together: testFiles("core", "hub", "cluster"),
     },
     tests("tools", ["tools/"]),
     ...CHECKS,
