@@ -18,55 +18,47 @@ interface SweepJson {
   chart: string | null;
 }
 
-test.inFolder("a sweep trains every combination, and a second one keeps what is completed", async (folder) => {
+test.inFolder("a sweep trains every combination; stopped, it goes on with the same command", async (folder) => {
   await tinyConfig(folder);
-  const args = ["sweep", "tiny.yaml", "training.seed=1,2", "training.learning_rate=1e-3,2e-3"];
-  const first = await succeeds([...args, "--output-dir", "out", "--jobs", "2"], { cwd: folder });
-  assert.match(first.err, /4 runs in out, 2 at once/);
+  const sizes = argv`training.max_steps=60 training.save_steps=20
+    training.per_device_train_batch_size=4`;
+  const args = argv`sweep tiny.yaml training.seed=1,2 training.learning_rate=1e-3,2e-3 ${sizes}
+    --output-dir out`;
   const labels = ["1", "2"].flatMap((seed) =>
     ["1e-3", "2e-3"].map((rate) => `seed-${seed}_learning_rate-${rate}`)
   );
+  const session = startRgx([...args, "--jobs", "2"], { cwd: folder });
+  await session.reaches("a checkpoint", () => exists(`${folder}/out/${labels[0]}/checkpoint-20`));
+  const { code, err: text } = await session.ends("SIGTERM");
+  assert.equal(code, 75, text);
+  assert.match(text, /4 runs in out, 2 at once/);
+  assert.match(text, /seed-1_learning_rate-1e-3 +stopped, saved/);
+  assert.ok(!await exists(`${folder}/out/${labels[3]}`));
+
+  const rest = await succeeds(args, { cwd: folder });
   for (const label of labels) {
-    assert.match(first.out, new RegExp(`^${label} +\\d+\\.\\d % \\[`, "m"));
+    assert.match(rest.out, new RegExp(`^${label} +\\d+\\.\\d % \\[`, "m"));
     assert.ok(await exists(`${folder}/out/${label}/model.safetensors`));
   }
   assert.ok(await exists(`${folder}/out/curves.png`));
-
-  const again = await rgx([...args, "--output-dir", "out", "--json"], { cwd: folder });
+  const again = await rgx([...args, "--json"], { cwd: folder });
   assert.match(again.err, /4 of them are completed already/);
   const { runs, chart } = JSON.parse(again.out) as SweepJson;
   assert.deepEqual(runs.map(({ label }) => label), labels);
+  assert.ok(runs.every(({ summary }) => summary?.status === "completed"));
   assert.equal(chart, "out/curves.png");
 
   // A run of a sweep is the run that `rgx train` makes.
-  await succeeds(argv`train tiny.yaml training.seed=2 training.learning_rate=2e-3 --quiet`, {
-    env: { RGX_TRAINING__OUTPUT_DIR: "alone" },
-    cwd: folder,
-  });
+  await succeeds(
+    argv`train tiny.yaml ${sizes} training.seed=2 training.learning_rate=2e-3 --quiet`,
+    { env: { RGX_TRAINING__OUTPUT_DIR: "alone" }, cwd: folder },
+  );
   await assertSameRun(`${folder}/alone`, `${folder}/out/${labels[3]}`);
 
   // The folders hold runs with other steps.
-  const other = [...args, "training.max_steps=5", "--output-dir", "out"];
+  const other = [...args, "training.max_steps=5"];
   const says = /out\/seed-1_learning_rate-1e-3: holds a run with another config/;
   await refuses([[other, says]], { cwd: folder });
-});
-
-test.inFolder("a stopped sweep goes on with the same command", async (folder) => {
-  await tinyConfig(folder);
-  const sizes = argv`training.max_steps=200 training.save_steps=20 sft.max_steps=0
-    training.per_device_train_batch_size=4 training.max_completion_length=4`;
-  const args = ["sweep", "tiny.yaml", "training.seed=1,2", ...sizes];
-  const session = startRgx([...args, "--output-dir", "out"], { cwd: folder });
-  await session.reaches("a checkpoint", () => exists(`${folder}/out/seed-1/checkpoint-20`));
-  const { code, err: text } = await session.ends("SIGTERM");
-  assert.equal(code, 75, text);
-  assert.match(text, /seed-1 +stopped, saved/);
-  assert.ok(!await exists(`${folder}/out/seed-2`));
-
-  const { runs } = JSON.parse(
-    (await rgx([...args, "--output-dir", "out", "--json"], { cwd: folder })).out,
-  ) as SweepJson;
-  assert.deepEqual(runs.map(({ summary }) => summary?.status), ["completed", "completed"]);
 });
 
 test.inFolder("a run that fails is named, and the others are made", async (folder) => {
