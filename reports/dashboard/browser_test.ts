@@ -1,6 +1,6 @@
 /**
- * The dashboard and the report in a real browser: every view without a finding of axe, in light and
- * dark, in wide windows and on a phone; with the keyboard alone; live. RGX_TEST_SCREENSHOTS names a
+ * The dashboard and the report in a real browser: every view without a finding of axe, in light in
+ * wide windows and in dark on a phone; with the keyboard alone; live. RGX_TEST_SCREENSHOTS names a
  * folder for pictures of it.
  */
 import assert from "node:assert/strict";
@@ -56,10 +56,9 @@ async function findings(page: Page): Promise<string[]> {
 /** What is looked at: the width of the window, its theme, and whether axe looks too. */
 const SCREENS = [
   ["light", 1280, "light", true],
-  ["dark", 1280, "dark", true],
   ["wide", 1920, "light", false],
-  ["phone", 390, "light", true],
-  ["dark phone", 390, "dark", false],
+  ["phone", 390, "light", false],
+  ["dark phone", 390, "dark", true],
 ] as const;
 
 /** Words that a line break has cut: letters and digits of one word that are on two lines. */
@@ -88,8 +87,9 @@ async function onAllScreens(page: Page, name: string): Promise<void> {
     await page.emulateMedia({ colorScheme });
     await page.evaluate(() => new Promise((done) => setTimeout(done, 60)));
     if (isWithAxe) assert.deepEqual(await findings(page), [], `${kind} ${name}`);
-    const excess = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
-    assert.ok(excess <= 0, `${kind} ${name} is ${excess} pixels too wide`);
+    // Charts are drawn again soon after a change of the window.
+    const fits = page.waitForFunction(() => document.documentElement.scrollWidth <= innerWidth);
+    assert.ok(await fits.then(() => true, () => false), `${kind} ${name} is too wide`);
     assert.deepEqual(await cutWords(page), [], `${kind} ${name}`);
     const hidden = name !== "runs" ? 0 : await page.evaluate(() => {
       const table = document.querySelector(".wide")!;

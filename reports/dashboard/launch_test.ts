@@ -4,23 +4,9 @@ import type { Overview } from "./data_routes.ts";
 import type { LaunchForm, Said } from "./launch.ts";
 import { processIsAlive } from "../../core/machine/process_alive.ts";
 import { startDashboard } from "./server.ts";
-import { TOKEN, withDashboard, writeRun } from "./testing.ts";
+import { ask, send, TOKEN, withDashboard, writeRun } from "./testing.ts";
 
 const write = (folder: string) => writeRun(`${folder}/one`, 3);
-
-/** Asks the dashboard; with a body, to do something. */
-async function ask<T>(
-  url: string,
-  path: string,
-  body?: unknown,
-  headers: HeadersInit = { authorization: `Bearer ${TOKEN}` },
-): Promise<[status: number, answer: T]> {
-  const response = await fetch(new URL(`/api/${path}`, url), {
-    headers,
-    ...(body !== undefined && { method: "POST", body: JSON.stringify(body) }),
-  });
-  return [response.status, await response.json().catch(() => null)];
-}
 
 const TINY = {
   "model.init.hidden_size": "16",
@@ -36,10 +22,10 @@ const TINY = {
 
 Deno.test("without --allow-runs nothing can be started", () =>
   withDashboard(write, async ({ url }) => {
-    const [, { allowsRuns, runs }] = await ask<Overview>(url, "overview");
+    const { allowsRuns, runs } = await ask<Overview>(url, "overview");
     assert.equal(allowsRuns, false);
     for (const path of ["plan", "start", `stop?run=${runs[0]!.id}`, `resume?run=${runs[0]!.id}`]) {
-      assert.equal((await ask(url, path, { recipe: "quickstart", name: "x" }))[0], 404, path);
+      assert.equal((await send(url, path, { recipe: "quickstart", name: "x" }))[0], 404, path);
     }
   }));
 
@@ -52,23 +38,23 @@ Deno.test("a run is planned and started with the token in the header, from the p
     });
     // Forgery: a form or a picture of another page has no such header; a script has its origin.
     const authorization = `Bearer ${TOKEN}`;
-    assert.equal((await ask(url, `start?token=${TOKEN}`, given({}), {}))[0], 400);
+    assert.equal((await send(url, `start?token=${TOKEN}`, given({}), {}))[0], 400);
     const evil = { authorization, origin: "http://evil.example" };
-    assert.equal((await ask(url, "start", given({}), evil))[0], 403);
-    assert.equal((await ask(url, "start", given({}), { authorization: "Bearer no" }))[0], 401);
+    assert.equal((await send(url, "start", given({}), evil))[0], 403);
+    assert.equal((await send(url, "start", given({}), { authorization: "Bearer no" }))[0], 401);
     // No words of the page become flags or paths.
     for (const wrong of [given({ "--force": "1" }), given({}, "../x"), given({}, "--resume")]) {
-      assert.equal((await ask(url, "start", wrong))[0], 400);
+      assert.equal((await send(url, "start", wrong))[0], 400);
     }
-    const [, form] = await ask<LaunchForm>(url, "form?recipe=quickstart");
+    const form = await ask<LaunchForm>(url, "form?recipe=quickstart");
     const steps = form.keys.find(({ key }) => key === "training.max_steps")!;
     assert.deepEqual([steps.value, steps.usual], ["400", "-1"]);
     assert.match(steps.meaning, /optimizer steps/);
     // The errors are those of the terminal.
-    const [, refused] = await ask<Said>(url, "plan", given({ "training.beta": "-1" }));
+    const [, refused] = await send<Said>(url, "plan", given({ "training.beta": "-1" }));
     assert.equal(refused.isOk, false);
     assert.match(refused.text, /training\.beta: expected a number ≥ 0/);
-    const [, started] = await ask<Said>(url, "start", given({}));
+    const [, started] = await send<Said>(url, "start", given({}));
     assert.ok(started.isOk, started.text);
     const text = () => Deno.readTextFile(`${folder}/new/run.json`).catch(() => "{}");
     const isOver = async () => {
@@ -79,9 +65,9 @@ Deno.test("a run is planned and started with the token in the header, from the p
       await new Promise((resolve) => setTimeout(resolve, 100));
     }
     assert.match(await text(), /"status": "completed"/);
-    const [, { runs }] = await ask<Overview>(url, "overview");
+    const { runs } = await ask<Overview>(url, "overview");
     const done = runs.find(({ name }) => name === "new")!;
-    const [status, stopped] = await ask<{ problem: string }>(url, `stop?run=${done.id}`, {});
+    const [status, stopped] = await send<{ problem: string }>(url, `stop?run=${done.id}`, {});
     assert.equal(status, 400);
     assert.match(stopped.problem, /no process of this machine is training there/);
     await assert.rejects(

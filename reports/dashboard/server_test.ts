@@ -5,6 +5,7 @@ import type { RunInfo } from "./reading/run_state.ts";
 import {
   ask,
   metricsLine,
+  send,
   TOKEN,
   withDashboard,
   writeCompletions,
@@ -17,6 +18,10 @@ import type { CompletionTokens } from "./reading/tokens.ts";
 import { pageFile } from "./page.ts";
 import { startDashboard } from "./server.ts";
 import { UsageError } from "../../core/errors.ts";
+
+interface Refused {
+  problem: string;
+}
 
 const write = async (folder: string) => {
   await writeRun(`${folder}/one`, 20);
@@ -81,13 +86,10 @@ Deno.test("the list, curves, configurations and results are answered", () =>
 
 Deno.test("questions about what is not there are answered with a sentence", () =>
   withDashboard(write, async ({ url }) => {
-    const { origin } = new URL(url);
     for (const path of ["run?run=x", "curves?run=../one", "benchmark?id=x", "config?run="]) {
-      const response = await fetch(`${origin}/api/${path}`, {
-        headers: { authorization: `Bearer ${TOKEN}` },
-      });
-      assert.equal(response.status, 400);
-      assert.match((await response.json()).problem, /there (is|are) no such/);
+      const [status, { problem }] = await send<Refused>(url, path);
+      assert.equal(status, 400);
+      assert.match(problem, /there (is|are) no such/);
     }
   }));
 
@@ -125,8 +127,8 @@ Deno.test({
         if (name === "large") assert.match(problems.join(), /bytes are more than/);
       }
       const { id } = runs.find(({ name }) => name === "moved")!;
-      const tokens = await fetch(new URL(`/api/tokens?token=${TOKEN}&run=${id}&step=1&row=0`, url));
-      assert.match(await tokens.text(), /no tokens of this completion/);
+      const [, { problem }] = await send<Refused>(url, `tokens?run=${id}&step=1&row=0`);
+      assert.match(problem, /no tokens of this completion/);
       const missing = await fetch(new URL("/app/constructor", url));
       assert.equal(missing.status, 404);
       await missing.body?.cancel();
@@ -198,15 +200,9 @@ Deno.test("a dashboard changes no file", () =>
 Deno.test("tags and notes are kept for the page alone, with the token in the header", () =>
   withDashboard(write, async ({ url }, folder) => {
     const { origin } = new URL(url), { runs } = await ask<Overview>(url, "overview");
-    const post = async (headers: HeadersInit, where = origin) => {
-      const notes = { tags: [" good ", "good", ""], note: "Look <b>here</b>." };
-      const response = await fetch(`${where}/api/notes?run=${runs[0]!.id}&token=${TOKEN}`, {
-        method: "POST",
-        headers,
-        body: JSON.stringify(notes),
-      });
-      return [response.status, await response.text()] as const;
-    };
+    const notes = { tags: [" good ", "good", ""], note: "Look <b>here</b>." };
+    const post = (headers: HeadersInit, where = url) =>
+      send<Refused>(where, `notes?run=${runs[0]!.id}&token=${TOKEN}`, notes, headers);
     const authorization = `Bearer ${TOKEN}`;
     assert.equal((await post({}))[0], 400);
     assert.equal((await post({ authorization, origin: "http://evil.example" }))[0], 403);
@@ -215,10 +211,10 @@ Deno.test("tags and notes are kept for the page alone, with the token in the hea
     const [{ tags, note }] = (await ask<Overview>(url, "overview")).runs as [RunInfo];
     assert.deepEqual([tags, note], [["good"], "Look <b>here</b>."]);
     const open = await startDashboard({ folders: [folder], token: null });
-    const [status, said] = await post({ authorization }, open.url.replace(/\/$/, ""));
+    const [status, { problem }] = await post({ authorization }, open.url);
     await open.close();
     assert.equal(status, 400);
-    assert.match(said, /no token, so it writes nothing/);
+    assert.match(problem, /no token, so it writes nothing/);
   }));
 
 Deno.test("a port that is taken and an address of another machine are refused", () =>
@@ -260,7 +256,7 @@ Deno.test("the tokens of a completion have the log-probabilities that the run's 
       wanted,
     );
     assert.ok(found.tokens.every(({ likeliest }) => likeliest.length === 3));
-    const none = await fetch(new URL(`/api/tokens?token=${TOKEN}&run=${run}&step=2&row=9`, url));
-    assert.match(await none.text(), /no tokens of this completion/);
-    assert.equal(none.status, 400);
+    const [status, { problem }] = await send<Refused>(url, `tokens?run=${run}&step=2&row=9`);
+    assert.match(problem, /no tokens of this completion/);
+    assert.equal(status, 400);
   }));

@@ -137,12 +137,23 @@ export async function withDashboard(
   });
 }
 
+/** Asks the dashboard; with a body, to do something. */
+export async function send<T>(
+  url: string,
+  path: string,
+  body?: unknown,
+  headers: HeadersInit = { authorization: `Bearer ${TOKEN}` },
+): Promise<[status: number, answer: T]> {
+  const response = await fetch(new URL(`/api/${path}`, url), {
+    headers,
+    ...(body !== undefined && { method: "POST", body: JSON.stringify(body) }),
+  });
+  return [response.status, await response.json().catch(() => null)];
+}
+
 /** Asks the dashboard for JSON. */
 export async function ask<T>(url: string, path: string): Promise<T> {
-  const { origin } = new URL(url);
-  const response = await fetch(`${origin}/api/${path}`, {
-    headers: { authorization: `Bearer ${TOKEN}` },
-  });
-  assert.equal(response.status, 200, path);
-  return await response.json();
+  const [status, answer] = await send<T>(url, path);
+  assert.equal(status, 200, path);
+  return answer;
 }
