@@ -52,10 +52,10 @@ const names = (folder: string) =>
   Array.from(Deno.readDirSync(folder), ({ name }) => name.replace(/\d{8}_\d{6}/, "STAMP")).sort();
 
 modelTest(
-  "2, 3 and 7 ranks give the results and the files of one process",
+  "2 and 7 ranks give the results and the files of one process",
   async (folder, model, device) => {
     const alone = await collected({ ...common(`${folder}/1`, model), device });
-    for (const size of [2, 3, 7]) {
+    for (const size of [2, 7]) {
       const ends = await onRanks(size, common(`${folder}/${size}`, model));
       const failed = ends.find(({ status }) => status === "rejected");
       if (failed !== undefined) throw (failed as PromiseRejectedResult).reason;

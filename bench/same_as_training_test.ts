@@ -31,10 +31,17 @@ const LORA = {
 
 test.inFolder("a benchmark and eval_after agree on every problem, sampled and greedy", async (folder) => {
   using device = createReferenceDevice({ float: "f32" });
-  await tinyModelFolder(`${folder}/base`);
-  const run = `${folder}/run`;
+  const base = `${folder}/base`, tokenizer = `${folder}/tokenizer`, run = `${folder}/run`;
+  for (const place of [base, tokenizer]) await tinyModelFolder(place);
+  const template = "{% for m in messages %}{{ m['content'] }}{% endfor %} =";
+  await Deno.writeTextFile(`${tokenizer}/chat_template.jinja`, template);
   const config = tinyRunConfig(run, {
-    model: { model_name_or_path: `${folder}/base`, init: null },
+    model: {
+      model_name_or_path: base,
+      init: null,
+      tokenizer_name_or_path: tokenizer,
+      dtype: "bfloat16",
+    },
     lora: LORA,
     eval: { num_examples: 9, temperature: null, batch_size: 7 },
     training: {
@@ -65,18 +72,27 @@ test.inFolder("a benchmark and eval_after agree on every problem, sampled and gr
     ] as const
   ) {
     const result = done.result.tasks[task!]!.models[run]!;
-    assert.equal(result.prompt.from, "checkpoint");
-    assert.equal(result.prompt.add_instructions, false);
+    const { from, add_instructions, format } = result.prompt;
+    assert.deepEqual([from, add_instructions, format], ["checkpoint", false, "chat"]);
     assert.deepEqual(numbers(result), numbers(expected));
     assert.deepEqual(result.examples.map(itemOf), asked);
   }
   const models = sampled.result.tasks[task!]!.models;
-  assert.deepEqual(Object.keys(models), [run, `${folder}/base`]);
+  assert.deepEqual(Object.keys(models), [run, base]);
   assert.equal(models[run]!.overlap, 0);
-  assert.notDeepEqual(
-    models[run]!.examples.map(({ completion }) => completion),
-    models[`${folder}/base`]!.examples.map(({ completion }) => completion),
-  );
+  assert.equal(models[base]!.prompt.format, "chat");
+  assert.doesNotMatch(JSON.stringify(sampled.events), /different prompts/);
+  const [own, before] = [run, base].map((name) => models[name]!.examples.map(itemOf));
+  assert.notDeepEqual(own, before);
+  const asPlanned = {
+    seed: 1,
+    includeBase: true,
+    remote: { address: "", format: "chat" },
+  } as const;
+  for (const { where } of (await planModels([run], asPlanned)).models) {
+    const held = where.kind === "local" && where.storage;
+    assert.deepEqual(held, { dtype: "bfloat16", quantize: null });
+  }
   // The base of two runs is asked with the prompts of the first; a note says so.
   const second = `${folder}/second`;
   await Deno.mkdir(second);
@@ -96,7 +112,7 @@ test.inFolder("a benchmark and eval_after agree on every problem, sampled and gr
   assert.deepEqual(Object.keys((await collected(alone)).result.average), [run]);
   const goesOn = () => collected({ ...alone, resume: true });
   assert.equal((await goesOn()).evaluated, 0);
-  await Deno.utime(`${folder}/base/model.safetensors`, 1, 1);
+  await Deno.utime(`${base}/model.safetensors`, 1, 1);
   assert.equal((await goesOn()).evaluated, 9, "the base of the adapter is another now");
 
   // The file of a reward may be gone; the prompts are still those of the run.
@@ -134,45 +150,6 @@ test.inFolder("a benchmark plays the dialogues of the run's own evaluation", asy
   assert.deepEqual(dialogues!.with, ["second_tries"]);
   assert.ok(dialogues!.answers > 1);
   assert.equal((await ask(null)).dialogues, undefined);
-});
-
-test.inFolder("a benchmark uses the run's tokenizer and weight types", async (folder) => {
-  using device = createReferenceDevice({ float: "f32" });
-  const [base, tokenizer, run] = ["base", "tokenizer", "run"].map((name) => `${folder}/${name}`);
-  for (const place of [base!, tokenizer!]) await tinyModelFolder(place);
-  const template = "{% for m in messages %}{{ m['content'] }}{% endfor %} =";
-  await Deno.writeTextFile(`${tokenizer}/chat_template.jinja`, template);
-  const config = tinyRunConfig(run!, {
-    model: {
-      model_name_or_path: base!,
-      init: null,
-      tokenizer_name_or_path: tokenizer!,
-      dtype: "bfloat16",
-    },
-    lora: LORA,
-    eval: { num_examples: 6, temperature: 1, batch_size: 7 },
-    sft: null,
-    training: { max_steps: 1 },
-  });
-  const summary = await trained(device, config);
-  const done = await collected({
-    ...askedAs(config),
-    models: [run!],
-    device,
-    outputDir: `${folder}/out`,
-    sampling: { temperature: 1 },
-  });
-  const { models } = done.result.tasks[config.data.task_name!]!;
-  assert.deepEqual(numbers(models[run!]!), numbers(summary.eval_after!));
-  assert.deepEqual(numbers(models[base!]!), numbers(summary.eval_before!));
-  assert.equal(models[base!]!.prompt.format, "chat");
-  const remote = { address: "", format: "chat" as const };
-  const asked = { seed: 1, includeBase: true, remote };
-  for (const { where } of (await planModels([run!], asked)).models) {
-    const held = where.kind === "local" && where.storage;
-    assert.deepEqual(held, { dtype: "bfloat16", quantize: null });
-  }
-  assert.doesNotMatch(JSON.stringify(done.events), /different prompts/);
 });
 
 test.inFolder("only the held-out questions of a run's file are asked, as in eval_after", async (folder) => {

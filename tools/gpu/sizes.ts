@@ -72,7 +72,7 @@ export const SOFTWARE: Sizes = {
   branches: [2],
   newTokens: 4,
   step: { prompts: 2, completions: 2, promptTokens: 8, newTokens: 4 },
-  conformance: ["swiglu", "rmsnorm"],
+  conformance: ["bias"],
   dispatches: 50,
   budget: 5,
 };
