@@ -8,17 +8,22 @@
  * `--target=NAME` compiles for another platform, which cannot be tried here, and `--release` for
  * all of them. Both also write checksums and a bill of materials.
  *
- * The program is compiled from JavaScript. Of TypeScript, `deno compile` embeds the source, what it
- * makes of it, and a map between both: three times the bytes, which every start copies.
+ * A start copies what is embedded, twice: 10 MB cost up to 10 ms. So esbuild bundles the program
+ * with the parts of packages that it uses, and large data are compressed.
  *
- * All packages are fetched first, because `deno compile` silently leaves out packages that it
- * cannot fetch. Then the executable tries its own parts (`rgx doctor --self`).
+ * All packages are fetched first. At the end the executable tries its own parts
+ * (`rgx doctor --self`).
  */
+import type { Plugin } from "esbuild";
+import { builtinModules } from "node:module";
+import { basename } from "node:path";
+import { fileURLToPath, pathToFileURL } from "node:url";
+import { brotliCompressSync, constants } from "node:zlib";
 import config from "../deno.json" with { type: "json" };
 import { sha256OfFile } from "../core/checksums.ts";
 import { SAFE_V8_FLAGS, V8_FLAGS } from "../core/program_command.ts";
 import { VERSION } from "../core/version.ts";
-import { ASSETS, packagesOf, reachedFrom, ROOT } from "./architecture/imports.ts";
+import { ASSETS, packagesOf, ROOT } from "./architecture/imports.ts";
 
 /** The modules with which the program and its threads start. No import names the threads. */
 const ENTRIES = [
@@ -32,79 +37,16 @@ const ENTRIES = [
   "tasks/custom/worker.ts",
 ];
 
-/** Where the program stands as JavaScript. */
+/** Where the program stands as JavaScript; all modules are in this folder. */
 const PROGRAM = "dist/program/";
 
-/** The configuration and the versions of packages for the executable. */
-const CONFIG = "dist/deno.compile.json", LOCK = "dist/deno.compile.lock";
+/** Where the packages are that the program imports. */
+const PACKAGES = "dist/packages/";
 
 /**
  * Features of Deno that every run needs. Not all versions of `deno compile` read them in deno.json.
  */
 const UNSTABLE = config.unstable.map((feature) => `--unstable-${feature}`);
-
-/**
- * Files of packages that the program does not read, although `deno compile` embeds whole packages.
- * A start copies what is embedded: 10 MB cost 20 ms. Licences stay.
- */
-const UNREAD = new RegExp(
-  [
-    String.raw`\.map$|\.d\.[cm]?ts$|\.tsbuildinfo$|/\.yarn/|/examples/|/notes/|/development/`,
-    // Sources of what is built.
-    String.raw`/src/.+\.ts$|/(?:fontkit|@swc/helpers)/[^/]+/src/`,
-    // Builds for browsers.
-    String.raw`/(?:yaml|css-color)/[^/]+/(?:dist/)?browser/|/fontkit/[^/]+/dist/browser|\.iife\.`,
-    String.raw`/pako/[^/]+/dist/|/pdfkit/[^/]+/js/pdfkit\.standalone\.js$`,
-    // The other one of two forms: ECMAScript modules and CommonJS.
-    String.raw`/hono/[^/]+/dist/cjs/|/pdfkit/[^/]+/js/pdfkit\.es\.js$|/fontkit/[^/]+/dist/module`,
-    String.raw`/parse5/[^/]+/dist/(?!cjs/)|/tldts[a-z-]*/[^/]+/dist/(?:es6/|index\.)`,
-    String.raw`/(?:sucrase|entities|css-color|tough-cookie)/[^/]+/dist/esm?/`,
-    String.raw`/(?:@noble/[^/]+|@swc/helpers)/[^/]+/esm/`,
-    String.raw`/decimal\.mjs$|/dist/module\.mjs$|/lru-cache/[^/]+/dist/esm/`,
-    // Only the compressing half.
-    String.raw`/brotli/[^/]+/build/`,
-    // Pages, tests, and what their installation needs.
-    String.raw`/(?!licen)[^/]+\.(?:md|markdown)$|/tests?/|/yarn\.lock$`,
-  ].join("|"),
-  "i",
-);
-
-/** The folder of packages in Deno's cache. */
-export async function npmCache(): Promise<string> {
-  const { stdout } = await new Deno.Command(Deno.execPath(), { args: ["info", "--json"] }).output();
-  return (JSON.parse(new TextDecoder().decode(stdout)) as { npmCache: string }).npmCache;
-}
-
-/** Arguments of `deno cache` and `deno compile`. */
-const SHARED = ["--config", CONFIG, "--lock", LOCK, ...UNSTABLE];
-
-/** Name and version of a package in deno.lock, with those behind "_" that it was resolved with. */
-export const nameAndVersion = (key: string) =>
-  /^(.+?)@([^@_]+)/.exec(key)!.slice(1) as [name: string, version: string];
-
-/** The paths of these files in Deno's cache. */
-async function unreadFiles(): Promise<string[]> {
-  const cache = await npmCache();
-  const { npm } = JSON.parse(await Deno.readTextFile(new URL(LOCK, ROOT)));
-  const found: string[] = [];
-  for (const key of Object.keys(npm)) {
-    const folder = `${cache}/registry.npmjs.org/${nameAndVersion(key).join("/")}`;
-    for (const path of filesBelow(folder)) if (UNREAD.test(path)) found.push(path);
-  }
-  return found;
-}
-
-function filesBelow(folder: string): string[] {
-  let entries: Deno.DirEntry[];
-  try {
-    entries = [...Deno.readDirSync(folder)];
-  } catch {
-    return []; // a package of tests alone, which was not fetched
-  }
-  return entries.flatMap(({ name, isDirectory }) =>
-    isDirectory ? filesBelow(`${folder}/${name}`) : [`${folder}/${name}`]
-  );
-}
 
 /** The imports of `deno.json` that the executable needs; packages of tests and tools stay out. */
 export function neededImports(): Record<string, string> {
@@ -116,54 +58,145 @@ export function neededImports(): Record<string, string> {
   );
 }
 
-async function writeConfig(): Promise<void> {
-  const imports = neededImports(), wanted = Object.values(imports);
-  const lock = JSON.parse(await Deno.readTextFile(new URL("deno.lock", ROOT)));
-  const specifiers = Object.entries(lock.specifiers).filter(([specifier]) =>
-    wanted.some((path) => path === specifier || path.startsWith(`${specifier}/`))
+/** Fetches the packages that the program imports into a folder of their own. */
+async function fetchPackages(): Promise<void> {
+  const folder = new URL(PACKAGES, ROOT);
+  await Deno.mkdir(folder, { recursive: true });
+  await Deno.copyFile(new URL("deno.lock", ROOT), new URL("deno.lock", folder));
+  const project = { imports: neededImports(), nodeModulesDir: "auto" };
+  await Deno.writeTextFile(new URL("deno.json", folder), JSON.stringify(project));
+  await deno(
+    ["install", "--quiet"],
+    "a package cannot be fetched; with the network, or a cache that has all of them " +
+      "(DENO_DIR), run it again",
+    folder,
   );
-  await Deno.mkdir(new URL("dist/", ROOT), { recursive: true });
-  const write = (path: string, content: unknown) =>
-    Deno.writeTextFile(new URL(path, ROOT), JSON.stringify(content));
-  await write(CONFIG, { ...config, imports, tasks: {} });
-  await write(LOCK, { ...lock, specifiers: Object.fromEntries(specifiers), workspace: undefined });
 }
 
-/** An import of a file as text, as bytes or as JSON. One of the groups is its path. */
-const DATA_IMPORT = /(?:\bfrom\s*|\bimport\(\s*)"(\.[^"]+)"(?:\s*with\s*\{|,\s*\{\s*with\b)/g;
+/** The name of an entry, or of a module that would be one, in the folder of the program. */
+const scriptOf = (path: string) => path.replaceAll("/", "_").replace(/\.ts$/, ".js");
 
-/** The path of a module in an import or as an address, in what esbuild writes. */
-const MODULE = /(\bfrom |\bimport |\bimport\(|\bnew URL\()"(\.[^"]+)\.ts"(?! with|, \{)/g;
+/** The beginning of an address beside a module: `new URL("./worker.ts", import.meta.url)`. */
+const ADDRESS = /\bnew URL\((["`])(\.[^"`$]*)(?=[^"`]*["`],\s*import\.meta\.url)/g;
 
-/** Writes the program without types and comments, and the files that it imports as data. */
-async function writeProgram(): Promise<void> {
-  const { stop, transform } = await import("esbuild");
-  await Deno.remove(new URL(PROGRAM, ROOT), { recursive: true }).catch(() => {});
-  const data = new Set(ASSETS);
-  const write = async (path: string, code: string | Uint8Array) => {
-    const url = new URL(PROGRAM + path, ROOT);
-    await Deno.mkdir(new URL(".", url), { recursive: true });
-    await Deno.writeFile(url, typeof code === "string" ? new TextEncoder().encode(code) : code);
-  };
-  for (const [path, text] of reachedFrom(ENTRIES)) {
-    for (const [, to] of text.matchAll(DATA_IMPORT)) {
-      data.add(new URL(to!, new URL(path, "file:///")).pathname.slice(1));
-    }
-    const { code } = await transform(text, { loader: "ts", target: "esnext", charset: "utf8" });
-    await write(scriptOf(path), code.replace(MODULE, '$1"$2.js"'));
-  }
-  for (const path of data) await write(path, await Deno.readFile(new URL(path, ROOT)));
+/** Imports of large data, as text or as bytes. */
+const DATA = /\.(?:wasm|so|dll|dylib|woff)$|^plotly\.js|\/packages\.json$/;
+
+/** Modules of Node, which packages may require. */
+const BUILTIN = new RegExp(`^(?:node:)?(?:${builtinModules.join("|")})$`);
+
+/** Compressed data by the names of their files in the folder of the program. */
+type CompiledData = ReadonlyMap<string, Uint8Array>;
+
+/** Writes the program with its packages as JavaScript. @returns the large data that it imports */
+async function writeProgram(): Promise<CompiledData> {
+  const { build, stop } = await import("esbuild");
+  const data = new Map<string, Uint8Array>(), folder = new URL(PROGRAM, ROOT);
+  await Deno.remove(folder, { recursive: true }).catch(() => {});
+  await build({
+    absWorkingDir: fileURLToPath(ROOT),
+    entryPoints: ENTRIES.map((path) => ({ in: path, out: scriptOf(path).replace(".js", "") })),
+    outdir: fileURLToPath(folder),
+    nodePaths: [fileURLToPath(new URL(`${PACKAGES}node_modules`, ROOT))],
+    bundle: true,
+    splitting: true,
+    format: "esm",
+    platform: "node",
+    mainFields: ["module", "main"],
+    target: "esnext",
+    charset: "utf8",
+    // Names stay, since messages and stacks have them.
+    minifySyntax: true,
+    minifyWhitespace: true,
+    legalComments: "none",
+    chunkNames: "[hash]",
+    external: ["*.br"],
+    logLevel: "error",
+    plugins: [addressesFromRoot, requiresOfNode, compressedData(data)],
+  });
   await stop();
+  for (const path of ASSETS) {
+    const url = new URL(path, folder);
+    await Deno.mkdir(new URL(".", url), { recursive: true });
+    await Deno.copyFile(new URL(path, ROOT), url);
+  }
+  return data;
 }
 
-const scriptOf = (path: string) => path.replace(/\.ts$/, ".js");
-const inProgram = (path: string) => PROGRAM + scriptOf(path);
+/** Addresses beside a module begin at the folder of the program, where its JavaScript is. */
+const addressesFromRoot: Plugin = {
+  name: "addresses",
+  setup(build) {
+    build.onLoad({ filter: /\.ts$/ }, async ({ path, with: { type } }) => {
+      if (type !== undefined) return;
+      const text = await Deno.readTextFile(path);
+      const contents = text.replace(ADDRESS, (_, quote, address) => {
+        const from = new URL(address, pathToFileURL(path)).href.slice(ROOT.href.length);
+        return `new URL(${quote}./${from.endsWith(".ts") ? scriptOf(from) : from}`;
+      });
+      return { contents, loader: "ts" };
+    });
+  },
+};
+
+/** ECMAScript modules have no `require` for the modules of Node. */
+const requiresOfNode: Plugin = {
+  name: "node",
+  setup(build) {
+    build.onResolve({ filter: BUILTIN }, ({ path, kind }) => {
+      return kind === "require-call" ? { path, namespace: "node" } : undefined;
+    });
+    build.onLoad({ filter: /./, namespace: "node" }, ({ path }) => {
+      return { contents: `module.exports = process.getBuiltinModule("${path}")` };
+    });
+  },
+};
+
+/** Compresses large data. A module that imports them decompresses them when it is loaded. */
+const compressedData = (data: Map<string, Uint8Array>): Plugin => ({
+  name: "data",
+  setup(build) {
+    build.onResolve(
+      { filter: DATA },
+      async ({ path, kind, resolveDir, pluginData, with: { type } }) => {
+        if (pluginData === DATA || type === undefined) return;
+        const found = await build.resolve(path, { kind, resolveDir, pluginData: DATA });
+        return { ...found, namespace: "data" };
+      },
+    );
+    build.onLoad({ filter: /./, namespace: "data" }, async ({ path, with: { type } }) => {
+      const name = `${basename(path)}.br`;
+      data.set(name, compressed(await Deno.readFile(path)));
+      const contents = `import { brotliDecompressSync } from "node:zlib";
+        import packed from "./${name}" with { type: "bytes" };
+        const bytes = new Uint8Array(brotliDecompressSync(packed));
+        export default ${type === "text" ? "new TextDecoder().decode(bytes)" : "bytes"};`;
+      return { contents };
+    });
+  },
+});
+
+const compressed = (bytes: Uint8Array): Uint8Array =>
+  brotliCompressSync(bytes, { params: { [constants.BROTLI_PARAM_QUALITY]: 9 } });
+
+const NOTHING = compressed(new Uint8Array());
+
+/** How the libraries of kernels end, by a word of the platforms that open them. */
+const LIBRARIES: Readonly<Record<string, string>> = { so: "linux", dylib: "apple", dll: "windows" };
+
+/** Whether a platform has no use for these data: kernels for other ones. */
+export function isForOthers(name: string, target: string): boolean {
+  const [, vectors, type] = /^(avx|neon)\w*\.(so|dylib|dll)\.br$/.exec(name) ?? [];
+  if (vectors === undefined) return false;
+  return !target.startsWith(vectors === "avx" ? "x86_64" : "aarch64") ||
+    !target.includes(LIBRARIES[type!]!);
+}
 
 /** Runs Deno; ends this program if Deno fails. @param help advice for that case */
-async function deno(args: readonly string[], help: string): Promise<void> {
+async function deno(args: readonly string[], help: string, cwd = ROOT): Promise<void> {
   const { success, stderr } = await new Deno.Command(Deno.execPath(), {
     args: [...args],
-    cwd: ROOT,
+    cwd,
     env: { NO_COLOR: "1" },
     stdout: "inherit",
     stderr: "piped",
@@ -186,24 +219,35 @@ const TARGETS: Readonly<Record<string, string>> = {
 };
 
 /** Compiles `output`. @param target another platform than this one */
-async function compile(output: string, safe: boolean, target?: string): Promise<void> {
+async function compile(
+  output: string,
+  data: CompiledData,
+  safe: boolean,
+  target?: string,
+): Promise<void> {
   const path = new URL(output, ROOT);
+  for (const [name, bytes] of data) {
+    const isUnused = isForOthers(name, target ?? Deno.build.target);
+    await Deno.writeFile(new URL(PROGRAM + name, ROOT), isUnused ? NOTHING : bytes);
+  }
   await Deno.remove(path).catch(() => {}); // so that no older one is taken for the new one
   await deno(
     [
       "compile",
-      ...SHARED,
-      "--cached-only",
+      "--no-config",
+      "--no-lock",
+      "--no-npm",
+      ...UNSTABLE,
       "--allow-all",
       "--no-check",
       "--quiet",
       safe ? SAFE_V8_FLAGS : V8_FLAGS,
-      ...[...ENTRIES.slice(1), ...ASSETS].flatMap((file) => ["--include", inProgram(file)]),
-      ...(await unreadFiles()).flatMap((file) => ["--exclude", file]),
+      ...[...ENTRIES.slice(1).map(scriptOf), ...ASSETS]
+        .flatMap((file) => ["--include", PROGRAM + file]),
       ...(target === undefined ? [] : ["--target", target]),
       "--output",
       output,
-      inProgram(ENTRIES[0]!),
+      PROGRAM + scriptOf(ENTRIES[0]!),
     ],
     "deno compile downloads its base executable once; without network set DENORT_BIN to a " +
       "denort of this Deno version" + (target === undefined ? "" : ` for ${target}`),
@@ -224,11 +268,11 @@ async function trySelf(output: string): Promise<void> {
 }
 
 /** Compiles for platforms, and writes the checksums and a bill of materials beside them. */
-async function release(targets: readonly string[]): Promise<void> {
+async function release(targets: readonly string[], data: CompiledData): Promise<void> {
   const sums: string[] = [];
   for (const target of targets) {
     const output = `rgx-${VERSION}-${TARGETS[target]}`;
-    await compile(`dist/${output}`, false, target);
+    await compile(`dist/${output}`, data, false, target);
     sums.push(`${await sha256OfFile(new URL(`dist/${output}`, ROOT).pathname)}  ${output}\n`);
   }
   await Deno.writeTextFile(new URL("dist/SHA256SUMS", ROOT), sums.join(""));
@@ -250,18 +294,13 @@ if (import.meta.main) {
     console.error(`error: --target=${unknown}: expected one of ${Object.keys(TARGETS).join(", ")}`);
     Deno.exit(2);
   }
-  await writeConfig();
-  await writeProgram();
-  await deno(
-    ["cache", "--quiet", ...SHARED, ...ENTRIES],
-    "a package cannot be fetched; with the network, or a cache that has all of them " +
-      "(DENO_DIR), run it again",
-  );
+  await fetchPackages();
+  const data = await writeProgram();
   if (targets.length > 0) {
-    await release(targets);
+    await release(targets, data);
   } else {
     const output = safe ? "dist/rgx-safe" : "dist/rgx";
-    await compile(output, safe);
+    await compile(output, data, safe);
     await trySelf(output);
   }
 }

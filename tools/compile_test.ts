@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { neededImports } from "./compile.ts";
+import { isForOthers, neededImports } from "./compile.ts";
 
 Deno.test("the executable has the packages that the program imports, and none of the tests' own", () => {
   const needed = Object.keys(neededImports());
@@ -11,4 +11,15 @@ Deno.test("the executable has the packages that the program imports, and none of
   for (const name of [...others, "playwright-core", "esbuild"]) {
     assert.ok(!needed.includes(name), name);
   }
+});
+
+Deno.test("an executable has the kernels of its own platform", () => {
+  const all = ["avx2.dll", "avx2.so", "avx512.so", "neon.dylib", "neon.so", "wasm.wasm"];
+  const kernelsOf = (target: string) => all.filter((name) => !isForOthers(`${name}.br`, target));
+  const wasm = "wasm.wasm";
+  assert.deepEqual(kernelsOf("x86_64-unknown-linux-gnu"), ["avx2.so", "avx512.so", wasm]);
+  assert.deepEqual(kernelsOf("aarch64-unknown-linux-gnu"), ["neon.so", wasm]);
+  assert.deepEqual(kernelsOf("aarch64-apple-darwin"), ["neon.dylib", wasm]);
+  assert.deepEqual(kernelsOf("x86_64-apple-darwin"), [wasm]);
+  assert.deepEqual(kernelsOf("x86_64-pc-windows-msvc"), ["avx2.dll", wasm]);
 });

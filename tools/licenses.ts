@@ -5,7 +5,7 @@
  */
 import type { LicensedPackage } from "../cli/licenses/licenses.ts";
 import { ROOT } from "./architecture/imports.ts";
-import { nameAndVersion, neededImports, npmCache } from "./compile.ts";
+import { neededImports } from "./compile.ts";
 
 /** An entry of deno.lock. */
 interface LockedPackage {
@@ -15,6 +15,16 @@ interface LockedPackage {
 
 const LOCKED: Readonly<Record<string, LockedPackage>> =
   JSON.parse(Deno.readTextFileSync(new URL("deno.lock", ROOT))).npm;
+
+/** The folder of packages in Deno's cache. */
+async function npmCache(): Promise<string> {
+  const { stdout } = await new Deno.Command(Deno.execPath(), { args: ["info", "--json"] }).output();
+  return (JSON.parse(new TextDecoder().decode(stdout)) as { npmCache: string }).npmCache;
+}
+
+/** Name and version of a package in deno.lock, with those behind "_" that it was resolved with. */
+const nameAndVersion = (key: string) =>
+  /^(.+?)@([^@_]+)/.exec(key)!.slice(1) as [name: string, version: string];
 
 /** The packages of the executable by name and version, with those that they need. */
 export function lockedPackages(): Map<string, { name: string; version: string; sha512: string }> {

@@ -67,7 +67,7 @@ const PACKAGE = new RegExp(
 );
 
 /** The sources that some files reach by imports, with themselves; a text is a source here, too. */
-export function* reachedFrom(entries: readonly string[]): Generator<[path: string, text: string]> {
+function* reachedFrom(entries: readonly string[]): Generator<[path: string, text: string]> {
   const seen = new Set<string>(), waiting = [...entries];
   for (let path = waiting.pop(); path !== undefined; path = waiting.pop()) {
     if (seen.has(path) || !path.endsWith(".ts")) continue;
