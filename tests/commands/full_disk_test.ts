@@ -18,7 +18,7 @@ test.inFolder(
   "a full disk ends the run with 1 and a message, and checkpoints before it stay valid",
   async (cwd) => {
     const config = await tinyConfig(cwd);
-    const args = argv`train ${config} training.log_completions=false training.max_steps=12
+    const args = argv`train ${config} training.log_completions=false sft.max_steps=30 max_steps=12
         training.save_total_limit=null model.init.hidden_size=64`;
     await succeeds([...args, "--output-dir", `${cwd}/whole`]);
     await withSmallDisk("4m", async (disk, remount) => {
