@@ -236,8 +236,21 @@ const HOSTS: readonly (readonly [name: string, table: Table, work: Work])[] = [
   [TASK_HOST, {}, from(() => import("../tasks/custom/host.ts"))("hostTask")],
 ];
 
-/** Adds all commands. @param setExit called with the exit code of a command that has one */
-export function addCommands(program: Command, setExit: (code: number) => void): void {
+/** The hidden command that completes words in a shell. */
+const COMPLETE = "__complete";
+
+/**
+ * Adds all commands. Only one that is asked for gets its flags, because making all takes longer
+ * than many commands.
+ * @param setExit called with the exit code of a command that has one
+ * @param asked the first word of the command line
+ */
+export function addCommands(
+  program: Command,
+  setExit: (code: number) => void,
+  asked: string | undefined,
+): void {
+  const isAsked = (name: string) => asked === name || asked === COMPLETE;
   const withWork = (command: Command, work: Work) =>
     command.action(async (...args) => {
       const code = await work(...args);
@@ -250,7 +263,8 @@ export function addCommands(program: Command, setExit: (code: number) => void): 
       const command = group.command(child ?? name!).allowUnknownOption(TAKE_KEYS.includes(names));
       if (child === undefined) command.helpGroup(heading);
       if (RUNS.includes(names)) command.addHelpText("after", keyFlagsHelp());
-      addFlags(command, table);
+      if (isAsked(name!)) addFlags(command, table);
+      else command.description(table["About:"]!);
       if (work !== undefined) withWork(command, work);
     }
   }
@@ -264,12 +278,12 @@ export function addCommands(program: Command, setExit: (code: number) => void): 
   find("completions")
     .addArgument(new Argument("<shell>", "the shell").choices(["bash", "zsh", "fish"]));
   for (const [name, table, work] of HOSTS) {
-    withWork(addFlags(program.command(name, { hidden: true }), table), work);
+    if (isAsked(name)) withWork(addFlags(program.command(name, { hidden: true }), table), work);
   }
   // The scripts of the shells call it with the words after `rgx` up to the cursor.
   const complete: Work = async (words) =>
     (await import("./shell/complete.ts")).printCandidates(program, words);
-  withWork(program.command("__complete", { hidden: true }), complete)
+  withWork(program.command(COMPLETE, { hidden: true }), complete)
     .argument("[words...]").allowUnknownOption().helpOption(false);
 }
 

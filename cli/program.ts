@@ -14,7 +14,8 @@ const TRAINS = ["train", "sft", "dpo"];
 /** Runs the command line and returns the exit code. */
 export async function runCli(args: readonly string[]): Promise<number> {
   let exitCode: number = EXIT.ok;
-  const program = createProgram((code) => exitCode = code);
+  const asked = args[0] === "help" ? args[1] : args[0];
+  const program = createProgram(asked, (code) => exitCode = code);
   try {
     await refuseForeignCommand(program, args[0]);
     // A bare --resume has no value, so that CONFIG in `--resume CONFIG` is the configuration.
@@ -68,7 +69,7 @@ async function withConfigName(args: readonly string[]): Promise<string[]> {
   return [...args.slice(0, words), ...withConfigArgument(args.slice(words))];
 }
 
-function createProgram(setExit: (code: number) => void): Command {
+function createProgram(asked: string | undefined, setExit: (code: number) => void): Command {
   const program = new Command("rgx");
   program
     .description(
@@ -109,7 +110,7 @@ function createProgram(setExit: (code: number) => void): Command {
       ),
     );
 
-  addCommands(program, setExit);
+  addCommands(program, setExit, asked);
   for (const command of [program, ...allCommands(program)]) {
     command.exitOverride().copyInheritedSettings(program).showSuggestionAfterError(false)
       .configureOutput({ outputError: (text, write) => write(withSuggestion(text, command)) });
