@@ -8,7 +8,7 @@
  * `--target=NAME` compiles for another platform, which cannot be tried here, and `--release` for
  * all of them. Both also write checksums and a bill of materials.
  *
- * A start copies what is embedded, twice: 10 MB cost up to 10 ms. So esbuild bundles the program
+ * A start copies what is embedded, twice: 10 MB cost 10 to 20 ms. So esbuild bundles the program
  * with the parts of packages that it uses, and large data are compressed.
  *
  * All packages are fetched first. At the end the executable tries its own parts
