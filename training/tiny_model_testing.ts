@@ -86,7 +86,8 @@ export async function storiesModel(device: Device, full: boolean): Promise<Causa
     rmsNormEps: json.rms_norm_eps,
     ropeTheta: json.rope_theta ?? json.rope_parameters.rope_theta,
   };
-  const weights = async (name: string) => file.tensors.has(name) ? await file.float32(name) : null;
+  const weights = new Map<string, Float32Array>();
+  for (const name of file.tensors.keys()) weights.set(name, await file.float32(name));
   const model = await CausalLM.create(device, config, weights, {
     trainable: full ? "full" : "lora",
     ...(full ? {} : { lora: { r: 4, alpha: 8, targetModules: "all-linear" } }),
