@@ -240,8 +240,8 @@ const HOSTS: readonly (readonly [name: string, table: Table, work: Work])[] = [
 const COMPLETE = "__complete";
 
 /**
- * Adds all commands. Only one that is asked for gets its flags, because making all takes longer
- * than many commands.
+ * Adds the command that is asked for, because making all takes longer than many commands; or all
+ * without their flags, where no command is named.
  * @param setExit called with the exit code of a command that has one
  * @param asked the first word of the command line
  */
@@ -250,25 +250,29 @@ export function addCommands(
   setExit: (code: number) => void,
   asked: string | undefined,
 ): void {
-  const isAsked = (name: string) => asked === name || asked === COMPLETE;
+  const hasFlags = asked === COMPLETE || [...Object.values(COMMANDS).flat(), ...HOSTS]
+    .some(([names]) => names.split(" ")[0] === asked);
+  const isAsked = (name: string) => !hasFlags || asked === COMPLETE || asked === name;
   const withWork = (command: Command, work: Work) =>
     command.action(async (...args) => {
       const code = await work(...args);
       if (typeof code === "number") setExit(code);
     });
-  const find = (name: string) => program.commands.find((command) => command.name() === name)!;
+  const find = (name: string) => program.commands.find((command) => command.name() === name);
   for (const [heading, entries] of Object.entries(COMMANDS)) {
     for (const [names, table, work] of entries) {
-      const [name, child] = names.split(" "), group = child === undefined ? program : find(name!);
+      const [name, child] = names.split(" ");
+      if (!isAsked(name!)) continue;
+      const group = child === undefined ? program : find(name!)!;
       const command = group.command(child ?? name!).allowUnknownOption(TAKE_KEYS.includes(names));
       if (child === undefined) command.helpGroup(heading);
       if (RUNS.includes(names)) command.addHelpText("after", keyFlagsHelp());
-      if (isAsked(name!)) addFlags(command, table);
+      if (hasFlags) addFlags(command, table);
       else command.description(table["About:"]!);
       if (work !== undefined) withWork(command, work);
     }
   }
-  find("slurm").hook("preSubcommand", (parent) => {
+  find("slurm")?.hook("preSubcommand", (parent) => {
     const early = parent.options.find((option) =>
       parent.getOptionValueSource(option.attributeName()) === "cli"
     );
@@ -276,7 +280,7 @@ export function addCommands(
     parent.error(`error: write ${early.long} after "${parent.name()} bench"`);
   });
   find("completions")
-    .addArgument(new Argument("<shell>", "the shell").choices(["bash", "zsh", "fish"]));
+    ?.addArgument(new Argument("<shell>", "the shell").choices(["bash", "zsh", "fish"]));
   for (const [name, table, work] of HOSTS) {
     if (isAsked(name)) withWork(addFlags(program.command(name, { hidden: true }), table), work);
   }
