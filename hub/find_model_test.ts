@@ -2,7 +2,7 @@
  * Where models are looked for: paths, then the Hugging Face cache with its branches and snapshots.
  */
 import assert from "node:assert/strict";
-import { test, withFolder } from "../core/testing.ts";
+import { refusal, test, withFolder } from "../core/testing.ts";
 import { UsageError } from "../core/errors.ts";
 import { checkpointNotes, findModel, nameAndRevision, requireModel } from "./find_model.ts";
 
@@ -79,12 +79,7 @@ Deno.test("a missing model: where it was looked for, and the command to fetch it
     ["/no/such/folder", /^\/no\/such\/folder: no such model folder$/, /^Give the path of a folder/],
   ];
   for (const [name, message, advice] of cases) {
-    await assert.rejects(requireModel(name), (error) => {
-      assert.ok(error instanceof UsageError);
-      assert.match(error.message, message);
-      assert.match(error.advice!, advice);
-      return true;
-    });
+    await assert.rejects(requireModel(name), refusal(message, UsageError, { advice }));
   }
 });
 

@@ -1,6 +1,7 @@
 /** What every device must do apart from operations: memory, views, errors, accounting. */
 import assert from "node:assert/strict";
 import { RgxError, UsageError } from "../core/errors.ts";
+import { refusal } from "../core/testing.ts";
 import { DEVICES, testOnEveryDevice } from "./conformance/devices_testing.ts";
 import type { Device } from "./device.ts";
 import { VIEW_ALIGNMENT } from "./tensor.ts";
@@ -162,9 +163,7 @@ Deno.test("devices are created by name", async () => {
   }
   await assert.rejects(
     () => createDevice("gpu"),
-    (error: Error) =>
-      error instanceof UsageError &&
-      /unknown device "gpu".*auto, webgpu, vulkan, wasm, reference/.test(error.message),
+    refusal(/unknown device "gpu".*auto, webgpu, vulkan, wasm, reference/, UsageError),
   );
   const advice = async (name: string) =>
     await createDevice(name).then(() => "", (error: UsageError) => error.advice ?? "");

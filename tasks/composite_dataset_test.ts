@@ -4,6 +4,7 @@
  */
 import assert from "node:assert/strict";
 import { UsageError } from "../core/errors.ts";
+import { refusal } from "../core/testing.ts";
 import { CompositeDataset } from "./composite_dataset.ts";
 import { createDataset } from "./dataset.ts";
 import { scoreTaskAnswer } from "./registry.ts";
@@ -87,7 +88,7 @@ Deno.test("data sets that cannot be mixed are refused", () => {
   const refuses = (datasets: unknown, pattern: RegExp) =>
     assert.throws(
       () => createDataset("composite", { seed: 1, datasets }),
-      (error: Error) => error instanceof UsageError && pattern.test(error.message),
+      refusal(pattern, UsageError),
     );
   refuses(null, /datasets: a list of \{name, weight, config\}.*found null/);
   refuses([], /at least one task/);

@@ -2,7 +2,7 @@
  * Options of the algorithm and of the data in whole runs: each has an effect, and its metrics.
  */
 import assert from "node:assert/strict";
-import { withFolder } from "../core/testing.ts";
+import { refusal, withFolder } from "../core/testing.ts";
 import { UsageError } from "../core/errors.ts";
 import type { Device } from "../kernels/device.ts";
 import { createDevice } from "../kernels/mod.ts";
@@ -126,7 +126,7 @@ Deno.test("prompts are refused above max_prompt_length, or keep their last token
     const refused = tinyRunConfig(`${dir}/refused`, { sft: null, training: limit });
     await assert.rejects(
       trainOn(device, refused),
-      (error) => error instanceof UsageError && /more than 12 tokens/.test(error.message),
+      refusal(/more than 12 tokens/, UsageError),
     );
     const config = tinyRunConfig(`${dir}/cut`, {
       sft: null,

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
-import { withFolder } from "../core/testing.ts";
+import { refusal, withFolder } from "../core/testing.ts";
 import { createDevice } from "../kernels/mod.ts";
 import { UsageError } from "../core/errors.ts";
 import { loadModel } from "../models/load_model.ts";
@@ -150,8 +150,7 @@ Deno.test("a configuration may be an object, which names its base", () =>
     await assert.rejects(
       // @ts-expect-error: a function is no seed
       train(unwritable),
-      (error) =>
-        error instanceof UsageError && /^configuration object: .*Function/.test(error.message),
+      refusal(/^configuration object: .*Function/, UsageError),
     );
     const misspelt = { config: { _base_: "rgx:experiments/quickstart", trainin: {} }, ...options };
     await assert.rejects(

@@ -3,7 +3,7 @@
  */
 import assert from "node:assert/strict";
 import { RgxError, UsageError } from "../core/errors.ts";
-import { namesIn } from "../core/testing.ts";
+import { namesIn, refusal } from "../core/testing.ts";
 import { EVAL_PROMPT_ID } from "../data/held_out.ts";
 import { readModelFolder } from "../models/model_folder.ts";
 import type { Rubric } from "../rewards/rubric.ts";
@@ -177,7 +177,7 @@ test.onReference("impossible sizes and long prompts are refused before anything 
   for (const [changes, message] of cases) {
     await assert.rejects(
       trainOn(device, shortRunConfig(`${dir}/run`, changes), varying),
-      (error: unknown) => error instanceof UsageError && message.test(error.message),
+      refusal(message, UsageError),
     );
     await assert.rejects(Deno.stat(`${dir}/run`), Deno.errors.NotFound);
   }

@@ -1,7 +1,7 @@
 /** Answers on disk: when they are written, what a resume finds, and a full disk. */
 import assert from "node:assert/strict";
-import { namesIn, test } from "../../core/testing.ts";
-import { RgxError, UsageError } from "../../core/errors.ts";
+import { namesIn, refusal, test } from "../../core/testing.ts";
+import { UsageError } from "../../core/errors.ts";
 import { type SampleLine, SampleStore } from "./sample_store.ts";
 import { NEEDED, needs } from "../../tests/skipped.ts";
 
@@ -73,13 +73,11 @@ test.inFolder("an impossible folder is one clear error", async (folder) => {
   await Deno.writeTextFile(`${folder}/file`, "");
   await assert.rejects(
     SampleStore.open(`${folder}/file`, { resume: false }),
-    (error: unknown) => error instanceof UsageError && /file: it is a file/.test(error.message),
+    refusal(/file: it is a file/, UsageError),
   );
   await assert.rejects(
     SampleStore.open(`${folder}/file/results`, { resume: false }),
-    (error: unknown) =>
-      error instanceof RgxError &&
-      /file\/results: cannot write the results: /.test(error.message),
+    refusal(/file\/results: cannot write the results: /),
   );
 });
 
@@ -95,6 +93,6 @@ test.inFolder("a full disk is reported once, and known samples stay known", asyn
   assert.equal(store.get("k", 1, 0)!.index, 1);
   assert.throws(
     () => store.close(),
-    (error: unknown) => error instanceof RgxError && /the disk is full/.test(error.message),
+    refusal(/the disk is full/),
   );
 }, needs(Deno.build.os === "linux", NEEDED.system));

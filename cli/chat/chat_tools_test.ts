@@ -1,7 +1,7 @@
 /** A chat in which the model calls tools of a file. */
 import assert from "node:assert/strict";
 import { UsageError } from "../../core/errors.ts";
-import { withFolder } from "../../core/testing.ts";
+import { refusal, withFolder } from "../../core/testing.ts";
 import { createReferenceDevice } from "../../kernels/devices/reference/device.ts";
 import { SIZES, tokenizer, writeBase } from "../../models/adapter_testing.ts";
 import { familyTokenizer } from "../../models/tokenizers/dialects/dialect_testing.ts";
@@ -112,9 +112,7 @@ Deno.test("a chat runs the tools that the model calls, and shows calls and resul
     }
     await assert.rejects(
       ChatTools.open([path], tokenizer),
-      (error) =>
-        error instanceof UsageError &&
-        /--tools: the model has no chat template/.test(error.message),
+      refusal(/--tools: the model has no chat template/, UsageError),
     );
     await assert.rejects(ChatTools.open([`${folder}/none.ts`], own), /none\.ts/);
     assert.equal(await ChatTools.open([], own), null);

@@ -1,6 +1,7 @@
 /** Which launcher is used on machines that have different ones, working and broken. */
 import assert from "node:assert/strict";
 import { UsageError } from "../../core/errors.ts";
+import { refusal } from "../../core/testing.ts";
 import type { Abi } from "../../cluster/ranks/mpi/library.ts";
 import { findLauncher } from "./start_ranks.ts";
 
@@ -75,7 +76,7 @@ Deno.test("where nothing starts MPI, the error names what was tried", async () =
   const refused = async (fake: Fake, message: RegExp) =>
     await assert.rejects(
       found(fake),
-      (error) => error instanceof UsageError && message.test(error.message),
+      refusal(message, UsageError),
     );
   await refused(
     { inJob: false },

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { RgxError } from "../../core/errors.ts";
+import { refusal } from "../../core/testing.ts";
 import type { Tensor } from "../tensor.ts";
 import type { OpName, Ops } from "../ops/ops.ts";
 import { device, F, rightCalls, U } from "./right_calls_testing.ts";
@@ -19,11 +19,8 @@ const UNCHECKED: Partial<Record<OpName, readonly string[]>> = {
 function refused(op: OpName, args: unknown, pattern: RegExp): void {
   assert.throws(
     () => validateOp(op, args as Ops[OpName]),
-    (error: Error) => {
-      assert.ok(error instanceof RgxError, `${op}: ${error}`);
-      assert.match(error.message, pattern);
-      return true;
-    },
+    refusal(pattern),
+    op,
   );
 }
 

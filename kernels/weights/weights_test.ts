@@ -1,6 +1,6 @@
 /** Stored weights on the host: the layout of the devices, and the errors of quantisation. */
 import assert from "node:assert/strict";
-import { RgxError } from "../../core/errors.ts";
+import { refusal } from "../../core/testing.ts";
 import { normals, sameBits, stream } from "../testing.ts";
 import { BLOCK_CODES, fileBytes } from "./blocks.ts";
 import { packStored, rowBuffer, unpackStored } from "./layout.ts";
@@ -104,8 +104,7 @@ Deno.test("zeros stay zero, and a single value is kept", () => {
 });
 
 Deno.test("weights that cannot be stored are refused with the reason", () => {
-  const refused = (call: () => unknown, message: RegExp) =>
-    assert.throws(call, (error) => error instanceof RgxError && message.test(error.message));
+  const refused = (call: () => unknown, message: RegExp) => assert.throws(call, refusal(message));
   refused(() => storedWords("q4_k", 4, 128), /\[4, 128\] cannot be held as q4_k: .* 256 long/);
   refused(() => packStored("q8_0", 2, 32, new Uint8Array(67)), /has 68 bytes, found 67/);
   refused(() => packStored("nf4", 1, 64, new Uint8Array(36)), /no file holds nf4/);

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { test } from "../../core/testing.ts";
+import { refusal, test } from "../../core/testing.ts";
 import { RgxError } from "../../core/errors.ts";
 import { loadTokenizer, tokenizerFromFiles } from "./tokenizer.ts";
 import { goldenPath } from "../../tests/golden.ts";
@@ -132,9 +132,7 @@ Deno.test("chat templates: from the jinja file, the text in the configuration, o
   const refusing = tinyFiles({ chat_template: "{{ raise_exception('no system role here') }}" });
   assert.throws(
     () => tokenizerFromFiles(refusing, "m").applyChatTemplate([{ role: "system", content: "" }]),
-    (error) =>
-      error instanceof RgxError &&
-      /m\/tokenizer_config\.json.*no system role here/.test(error.message),
+    refusal(/m\/tokenizer_config\.json.*no system role here/),
   );
   assert.throws(
     () => tokenizerFromFiles(tinyFiles({ chat_template: "{% for %}" }), "m"),

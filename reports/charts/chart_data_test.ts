@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { allTasksFile, taskFile } from "../../bench/results/testing.ts";
-import { RgxError } from "../../core/errors.ts";
+import { refusal } from "../../core/testing.ts";
 import { gatherResults, renameModels } from "./chart_data.ts";
 
 Deno.test("the combined file and its parts are not counted twice", () => {
@@ -73,7 +73,7 @@ Deno.test("a note names different sampling once; greedy results ignore draw sett
 Deno.test("a benchmark without any result has nothing to draw", () => {
   assert.throws(
     () => gatherResults([{ path: "x.json", result: allTasksFile({}) }]),
-    (error: unknown) => error instanceof RgxError && /no results in x\.json/.test(error.message),
+    refusal(/no results in x\.json/),
   );
 });
 

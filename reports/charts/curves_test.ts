@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
-import { test } from "../../core/testing.ts";
-import { RgxError, UsageError } from "../../core/errors.ts";
+import { refusal, test } from "../../core/testing.ts";
+import { UsageError } from "../../core/errors.ts";
 import { curveLines, explanation, extremes, runningMean, valueAxis } from "./curves.ts";
 import { chooseMetrics, curvesFigure, plotCurves } from "./curves.ts";
 import { textWidth } from "./font.ts";
@@ -49,12 +49,11 @@ Deno.test("a last line that is being written is ignored, a damaged line is an er
   );
   assert.throws(
     () => parseMetrics("null\n{}\n", "runs/m.jsonl"),
-    (error: unknown) =>
-      error instanceof RgxError && /^runs\/m\.jsonl:1: expected an object/.test(error.message),
+    refusal(/^runs\/m\.jsonl:1: expected an object/),
   );
   assert.throws(
     () => parseMetrics('{"step":1,"split":"train","a":1}\nrubbish\n', "runs/m.jsonl"),
-    (error: unknown) => error instanceof RgxError && /^runs\/m\.jsonl:2: not/.test(error.message),
+    refusal(/^runs\/m\.jsonl:2: not/),
   );
 });
 
@@ -64,7 +63,7 @@ Deno.test("the default metrics are those of the run that are not always 0", () =
   assert.deepEqual(chooseMetrics(runs, ["kl", "kl"]), ["kl"]);
   assert.throws(
     () => chooseMetrics(runs, ["rewards"]),
-    (error: unknown) => error instanceof UsageError && /did you mean reward\?/.test(error.message),
+    refusal(/did you mean reward\?/, UsageError),
   );
   assert.throws(() => chooseMetrics([{ name: "a", series: new Map() }], undefined), UsageError);
 });

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { withFolder } from "../../core/testing.ts";
+import { refusal, withFolder } from "../../core/testing.ts";
 import { UsageError } from "../../core/errors.ts";
 import { allTasksFile, modelResult, taskFile } from "../../bench/results/testing.ts";
 import { type ResultFile, resultFileBytes } from "../../bench/results/result_file.ts";
@@ -33,8 +33,7 @@ function textsOf(figure: Figure): string[] {
   );
 }
 
-const isUsage = (message: RegExp) => (error: unknown) =>
-  error instanceof UsageError && message.test(error.message);
+const isUsage = (message: RegExp) => refusal(message, UsageError);
 
 Deno.test("one task gives a comparison, several a summary, each in a new PNG", () =>
   inFolder({

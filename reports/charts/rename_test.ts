@@ -1,11 +1,10 @@
 import assert from "node:assert/strict";
 import { UsageError } from "../../core/errors.ts";
-import { test } from "../../core/testing.ts";
+import { refusal, test } from "../../core/testing.ts";
 import { parseRename, readRenameFile, resolveRenames } from "./rename.ts";
 
 const models = ["Qwen/Qwen2.5-7B-Instruct", "runs/lr=1e-4/checkpoint-9"];
-const refuses = (message: RegExp) => (error: unknown) =>
-  error instanceof UsageError && message.test(error.message);
+const refuses = (message: RegExp) => refusal(message, UsageError);
 
 Deno.test("a rename is split where the left side is a model's name", () => {
   const one = parseRename("Qwen/Qwen2.5-7B-Instruct=Qwen = 7B", models);

@@ -18,6 +18,7 @@ import type { CompletionTokens } from "./reading/tokens.ts";
 import { pageFile } from "./page.ts";
 import { startDashboard } from "./server.ts";
 import { UsageError } from "../../core/errors.ts";
+import { refusal } from "../../core/testing.ts";
 
 interface Refused {
   problem: string;
@@ -223,7 +224,7 @@ Deno.test("a port that is taken and an address of another machine are refused", 
     await assert.rejects(startDashboard({ ...common, port }), /port \d+ of 127\.0\.0\.1 is in use/);
     await assert.rejects(
       startDashboard({ ...common, hostname: "192.0.2.1" }),
-      (error: Error) => error instanceof UsageError && /cannot listen there/.test(error.message),
+      refusal(/cannot listen there/, UsageError),
     );
   }));
 

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { UsageError } from "../../core/errors.ts";
+import { refusal } from "../../core/testing.ts";
 import { createRubric, type RubricScores } from "../rubric.ts";
 import { type FileOptions, input, messagesOf, scoresOf, withReward } from "../testing.ts";
 
@@ -190,7 +191,7 @@ Deno.test("a file of a reward that cannot be used is refused with its line", asy
     await withReward(source, async (rubric) => {
       await assert.rejects(
         rubric.open(),
-        (error) => error instanceof UsageError && message.test(error.message),
+        refusal(message, UsageError),
         source,
       );
       const { errors } = await rubric.score([input("a")]);

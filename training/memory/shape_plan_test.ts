@@ -3,7 +3,7 @@
  * parts add up.
  */
 import assert from "node:assert/strict";
-import { test } from "../../core/testing.ts";
+import { refusal, test } from "../../core/testing.ts";
 import { loadConfig } from "../../configs/load.ts";
 import { embeddedShapes } from "../../configs/model_shapes.ts";
 import { UsageError } from "../../core/errors.ts";
@@ -199,7 +199,7 @@ Deno.test("a missing model of unknown sizes is an error with the places searched
   });
   await assert.rejects(
     planFromShape(config, device, {}),
-    (error) => error instanceof UsageError && /models--no-org--no-model/.test(error.message),
+    refusal(/models--no-org--no-model/, UsageError),
   );
 });
 

@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
-import { withFolder } from "../../core/testing.ts";
-import { RgxError } from "../../core/errors.ts";
+import { refusal, withFolder } from "../../core/testing.ts";
 import { NEEDED, needs } from "../../tests/skipped.ts";
 import { MetricsLog } from "../run/run_folder.ts";
 
@@ -65,7 +64,7 @@ Deno.test({
       await Deno.symlink("/dev/full", path);
       await assert.rejects(
         log.append({ step: 1 }),
-        (error) => error instanceof RgxError && /the disk is full/.test(error.message),
+        refusal(/the disk is full/),
       );
     }),
 });

@@ -2,7 +2,8 @@
  * The folder of a run: which folders a run may use, and resuming in a used one.
  */
 import assert from "node:assert/strict";
-import { RgxError, UsageError } from "../../core/errors.ts";
+import { UsageError } from "../../core/errors.ts";
+import { refusal } from "../../core/testing.ts";
 import { assemble } from "../assemble.ts";
 import { GrpoTrainer } from "../trainer.ts";
 import { metricsWithoutClock, shortRunConfig, test, trainOn, varying } from "../testing.ts";
@@ -14,9 +15,7 @@ test.onReference("a complete run that has kept no checkpoint is replaced only wi
   const metrics = await Deno.readTextFile(`${path}/metrics.jsonl`);
   await assert.rejects(
     trainOn(device, config, { ...varying, resume: true }),
-    (error: unknown) =>
-      error instanceof UsageError &&
-      /is complete \(GRPO step 2\) and has kept no checkpoint of/.test(error.message),
+    refusal(/is complete \(GRPO step 2\) and has kept no checkpoint of/, UsageError),
   );
   assert.deepEqual(await read(), model);
   assert.equal(await Deno.readTextFile(`${path}/metrics.jsonl`), metrics);
@@ -94,8 +93,7 @@ test.onReference("a run whose files are deleted says so; one missing file does n
   }
   await assert.rejects(
     losing("lost", "."),
-    (error: unknown) =>
-      error instanceof RgxError && /the files of this run are gone/.test(error.message),
+    refusal(/the files of this run are gone/),
   );
 });
 

@@ -6,7 +6,7 @@ import { type Override, parseOverrides } from "../../reading/overrides.ts";
 import { meaningOf } from "../../reading/key_names.ts";
 import { loadConfig } from "../../load.ts";
 import { assertValues, withFiles } from "../../testing.ts";
-import { RgxError } from "../../../core/errors.ts";
+import { refusal } from "../../../core/testing.ts";
 import { withOpenRlhfKeys } from "../openrlhf_flags.ts";
 
 const golden = readGoldenJson<Record<"old" | "new", Record<string, "switch" | "value" | "list">>>(
@@ -101,7 +101,7 @@ Deno.test("what OpenRLHF does and rgx does not is refused with advice", async ()
     ["--prompt_dta x", /--prompt_dta: unknown option/],
   ];
   for (const [line, expected] of refused) {
-    const isRefusal = (error: Error) => error instanceof RgxError && expected.test(error.message);
+    const isRefusal = refusal(expected);
     await assert.rejects(loaded(line), isRefusal, line);
   }
 });

@@ -1,6 +1,7 @@
 /** The GPU device on Vulkan: what it does on WebGPU too, and what only Vulkan has. */
 import assert from "node:assert/strict";
 import { EXIT, RgxError, UsageError } from "../../../core/errors.ts";
+import { refusal } from "../../../core/testing.ts";
 import { NEEDED, needs } from "../../../tests/skipped.ts";
 import { sameBits, upload } from "../../testing.ts";
 import { testGpuDevice } from "../webgpu/device_testing.ts";
@@ -109,7 +110,7 @@ Deno.test("a card is chosen by its number among the visible ones, by its address
   assert.equal(chosen(1, [1, 0]), "0000:01:00.0");
   assert.throws(
     () => chosen(2, null),
-    (error: Error) => error instanceof UsageError && /no graphics card 2/.test(error.message),
+    refusal(/no graphics card 2/, UsageError),
   );
   assert.throws(() => chosen(0, []), /may use no graphics card/);
 });

@@ -1,6 +1,6 @@
 /** Selection of a GPU, and messages when there is none, on simulated machines. */
 import assert from "node:assert/strict";
-import { test } from "../../../core/testing.ts";
+import { refusal, test } from "../../../core/testing.ts";
 import { RgxError, UsageError } from "../../../core/errors.ts";
 import { requestDevice } from "./adapter.ts";
 import { cardEnvironment, listCards } from "./cards.ts";
@@ -40,7 +40,7 @@ Deno.test("a missing card, or one that cannot be distinguished from another, is 
   const refuses = (card: number, pattern: RegExp) =>
     assert.throws(
       () => cardEnvironment(card, TWINS, false),
-      (error: Error) => error instanceof UsageError && pattern.test(error.message),
+      refusal(pattern, UsageError),
     );
   refuses(2, /no graphics card 2: this machine has 2\n\s+webgpu:0 is 10de:2330 at 0000:41:00\.0/);
   refuses(0, /card 0 cannot be selected: this machine has 2 of its model/);

@@ -1,6 +1,7 @@
 /** Environments that a program answers for, and programs that answer badly. */
 import assert from "node:assert/strict";
 import { UsageError } from "../../../core/errors.ts";
+import { refusal } from "../../../core/testing.ts";
 import type { Environment, EnvironmentCall, Outcome, Reply, State } from "../environment.ts";
 import { environmentOf } from "../open_environments.ts";
 
@@ -189,7 +190,6 @@ Deno.test("a program without env/reset is a server of tools, and a row may be re
   const missing = environmentOf({ command: ["no-such-program-here"] });
   await assert.rejects(
     missing.open(),
-    (error) =>
-      error instanceof UsageError && /cannot be started: no such program/.test(error.message),
+    refusal(/cannot be started: no such program/, UsageError),
   );
 });

@@ -1,6 +1,7 @@
 /** Tools of MCP's servers at an address, in both forms of the protocol. */
 import assert from "node:assert/strict";
 import { UsageError } from "../../../core/errors.ts";
+import { refusal } from "../../../core/testing.ts";
 import type { EnvironmentCall, Outcome, Reply } from "../environment.ts";
 import { environmentOf } from "../open_environments.ts";
 
@@ -134,8 +135,7 @@ Deno.test("an address where nobody speaks MCP is an error for the user", async (
   const url = `http://127.0.0.1:${server.addr.port}/`;
   await assert.rejects(
     environmentOf({ mcp: { url } }).open(),
-    (error) =>
-      error instanceof UsageError && /its answer is no message of JSON-RPC/.test(error.message),
+    refusal(/its answer is no message of JSON-RPC/, UsageError),
   );
   await server.shutdown();
   await assert.rejects(environmentOf({ mcp: { url } }).open(), /[Cc]onnect/);
